@@ -1,0 +1,55 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// The manifest's `#if` tests the host, so that a Linux machine never fetches the Apple-only dependency;
+// `.when(platforms:)` keeps it out of a Linux build started on a Mac.
+#if canImport(Darwin)
+  let dependencies: [Package.Dependency] = [
+    .package(url: "https://github.com/sqlcipher/SQLCipher.swift.git", from: "4.14.0")
+  ]
+  let cLibraries: [Target] = [
+    .target(
+      name: "CSQLCipher",
+      dependencies: [
+        .product(name: "SQLCipher", package: "SQLCipher.swift", condition: .when(platforms: [.iOS, .macOS]))
+      ],
+      path: "Sources/CSQLCipher+Apple",
+      cSettings: [.define("SQLITE_HAS_CODEC")])
+  ]
+  let cryptography: [Target.Dependency] = []
+#else
+  let dependencies: [Package.Dependency] = []
+  let cLibraries: [Target] = [
+    .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  ]
+  let cryptography: [Target.Dependency] = ["COpenSSL"]
+#endif
+
+let package = Package(
+  name: "com.awareframework.ios.sensor.notification",
+  platforms: [.iOS(.v13), .macOS(.v10_15)],
+  products: [
+    .library(name: "EncryptedSQLite", targets: ["EncryptedSQLite"]),
+    .library(name: "NotificationStore", targets: ["NotificationStore"]),
+    .executable(name: "aware-notification", targets: ["aware-notification"]),
+  ],
+  dependencies: dependencies,
+  targets: cLibraries + [
+    .target(name: "CCommandLine"),
+    .target(name: "EncryptedSQLite", dependencies: ["CSQLCipher"] + cryptography),
+    .target(name: "NotificationStore", dependencies: ["EncryptedSQLite"]),
+    .executableTarget(name: "aware-notification", dependencies: ["CCommandLine", "NotificationStore"]),
+    // A program that the tests start, stop and kill: it does to a store what an app would.
+    .executableTarget(name: "store-helper", dependencies: ["NotificationStore"], path: "Tests/StoreHelper"),
+    .target(
+      name: "TestSupport", dependencies: ["NotificationStore", "CSQLCipher"], path: "Tests/TestSupport"),
+    .testTarget(name: "EncryptedSQLiteTests", dependencies: ["TestSupport", "EncryptedSQLite", "CSQLCipher"]),
+    .testTarget(
+      name: "NotificationStoreTests", dependencies: ["TestSupport", "NotificationStore", "store-helper"],
+      resources: [.copy("Fixtures")]),
+    .testTarget(
+      name: "CommandLineTests", dependencies: ["TestSupport", "NotificationStore", "aware-notification"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,29 @@
+// What a command-line program needs from C and Swift cannot import: getopt's variables (their header is in no
+// module on Linux) and an interrupt flag that a signal handler may set.
+#ifndef CCOMMANDLINE_H
+#define CCOMMANDLINE_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+static inline const char *command_line_argument(void) { return optarg; }
+static inline int command_line_index(void) { return optind; }
+static inline int command_line_unknown(void) { return optopt; }
+
+/// Starts a new parse; the library's own messages are off.
+static inline void command_line_restart(void) {
+#ifdef __APPLE__
+  optreset = 1;
+  optind = 1;
+#else
+  optind = 0;
+#endif
+  opterr = 0;
+}
+
+/// From now on SIGINT and SIGTERM set a flag, and blocking reads return EINTR. A second one ends the process.
+void command_line_catch_interrupts(void);
+/// The number of the signal that came, or 0.
+int command_line_interrupt(void);
+
+#endif

@@ -1,0 +1,233 @@
+import CSQLCipher
+import Foundation
+
+extension Connection {
+  public enum Access: Sendable {
+    case readOnly
+    case readWrite
+  }
+
+  /// When a commit is on the disk.
+  public enum Synchronous: String, Sendable {
+    /// A commit survives the end of the process at once, and a power cut from the next checkpoint on.
+    case normal = "NORMAL"
+    /// A commit survives a power cut once it has returned; about four times slower for single rows.
+    case full = "FULL"
+  }
+
+  public struct Options: Sendable {
+    public var access: Access
+    public var synchronous: Synchronous
+    /// How long a statement waits for another connection's lock, in seconds.
+    public var busyTimeout: Double
+
+    public init(access: Access = .readWrite, synchronous: Synchronous = .normal, busyTimeout: Double = 5) {
+      self.access = access
+      self.synchronous = synchronous
+      self.busyTimeout = busyTimeout
+    }
+  }
+
+  /// Opens the existing encrypted file at `path` and proves cipher and key by reading a page.
+  ///
+  /// A file in the format of an older SQLCipher is opened as it is; ``cipher`` tells. The file is not changed by a
+  /// failure, whatever its kind.
+  ///
+  /// - Throws: `cipherUnavailable`, `notFound`, `notAFile`, `emptyFile`, `permissionDenied`, `readOnly`,
+  ///   `notEncrypted`, `wrongKey`, `corrupt`, `busy`.
+  public static func open(_ path: String, key: EncryptionKey, options: Options = Options()) throws -> Connection {
+    let path = try FileSystem.absolute(path)
+    try checkFile(path, for: options.access)
+    let connection = try openUnderAnyGeneration(path, key, options)
+    try connection.configure(options)
+    return connection
+  }
+
+  /// The connection to a new, empty file at `path`, which exists and has no bytes.
+  static func openNew(_ path: String, key: EncryptionKey) throws -> Connection {
+    try attempt(path, key, Options(), olderGeneration: nil)
+  }
+
+  /// A database in memory, without a key, for work that never comes to rest: nothing of it is ever in a file.
+  public static func inMemory() throws -> Connection {
+    let handle = try openHandle(":memory:", SQLITE_OPEN_READWRITE)
+    let version = firstText(handle, "PRAGMA cipher_version") ?? ""
+    let cipher = Cipher(libraryVersion: version, generation: Cipher.generation(of: version))
+    let connection = Connection(handle: handle, path: ":memory:", cipher: cipher)
+    // Without this, sorting something large would go to a file.
+    try connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+  }
+
+  // MARK: Steps
+
+  private static func checkFile(_ path: String, for access: Access) throws {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw FileSystem.error("open", path, errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw DatabaseError(.notAFile, "\(path) is not a regular file: give the path of a store")
+    }
+    guard status.st_size > 0 else {
+      throw DatabaseError(
+        .emptyFile, "\(path) has no bytes and is not a store: remove it, then a new store can be made there")
+    }
+    guard Foundation.access(path, R_OK) == 0 else { throw FileSystem.error("read", path, errno) }
+    guard access == .readWrite else { return }
+    // SQLite would fall back to reading only, and say so at the first write.
+    for place in [path, FileSystem.folder(of: path)] where Foundation.access(place, W_OK) != 0 {
+      throw DatabaseError(.readOnly, "\(place) cannot be written by this user: check its mode and its owner")
+    }
+    // A second name is what a process leaves that was killed while it published the file.
+    if status.st_nlink > 1 { NewFile.removeAbandoned(beside: path) }
+  }
+
+  /// Tries the library's own format, then the older ones: one derivation each, on a fresh connection each, for a failed
+  /// read spoils a connection.
+  private static func openUnderAnyGeneration(
+    _ path: String, _ key: EncryptionKey, _ options: Options
+  ) throws -> Connection {
+    do {
+      return try attempt(path, key, options, olderGeneration: nil)
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      if isPlainSQLite(path) {
+        throw DatabaseError(
+          .notEncrypted, "\(path) is not encrypted: run encrypt to adopt it into an encrypted store, or check the path",
+          sqliteCode: error.sqliteCode)
+      }
+      for generation in olderGenerations(than: try libraryVersion()) {
+        do {
+          return try attempt(path, key, options, olderGeneration: generation)
+        } catch let error as DatabaseError where error.code == .wrongKey {
+          continue
+        }
+      }
+      throw error
+    }
+  }
+
+  /// `PRAGMA cipher_compatibility` came with SQLCipher 4; a 3.x library takes it for an unknown pragma and does nothing.
+  private static func olderGenerations(than version: String) -> [Int] {
+    let current = Cipher.generation(of: version)
+    return current >= 4 ? (1..<current).reversed() : []
+  }
+
+  private static func attempt(
+    _ path: String, _ key: EncryptionKey, _ options: Options, olderGeneration: Int?
+  ) throws -> Connection {
+    let handle = try openHandle(path, flags(path, options.access))
+    var owner: Connection?
+    do {
+      sqlite3_busy_timeout(handle, Int32(clamping: Int(options.busyTimeout * 1000)))
+      let version = try proveCipher(handle)
+      let connection = Connection(
+        handle: handle, path: path,
+        cipher: Cipher(libraryVersion: version, generation: olderGeneration ?? Cipher.generation(of: version)))
+      owner = connection
+      let status = key.withUnsafeBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+      guard status == SQLITE_OK else { throw connection.error(status) }
+      if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
+      // Reads and decrypts the first page, so that a wrong key fails here and not at the first row.
+      _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+      connection.markProven()
+      return connection
+    } catch {
+      if owner == nil { sqlite3_close_v2(handle) }
+      throw error
+    }
+  }
+
+  /// A connection that only reads leaves a write-ahead log that it finds untouched. Where there is none, it is opened
+  /// for writing all the same (and kept from it by `query_only`), so that it takes its own log file away again.
+  private static func flags(_ path: String, _ access: Access) -> Int32 {
+    if access == .readWrite { return SQLITE_OPEN_READWRITE }
+    let places = [path, FileSystem.folder(of: path)]
+    let tidiesUp = Foundation.access(path + "-wal", F_OK) != 0 && places.allSatisfy { Foundation.access($0, W_OK) == 0 }
+    return tidiesUp ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+  }
+
+  private static func openHandle(_ path: String, _ flags: Int32) throws -> OpaquePointer {
+    var handle: OpaquePointer?
+    // NOMUTEX: a connection is used by one thread at a time, so its locks would protect nothing.
+    let status = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard status == SQLITE_OK, let handle else {
+      defer { sqlite3_close_v2(handle) }
+      throw DatabaseError(status: status, handle: handle, path: path, isProven: false)
+    }
+    sqlite3_extended_result_codes(handle, 1)
+    return handle
+  }
+
+  /// Silences SQLCipher's own log, then asks for the cipher's version: a plain SQLite answers with no row, and would
+  /// take the key without a word and write plaintext.
+  private static func proveCipher(_ handle: OpaquePointer) throws -> String {
+    sqlite3_exec(handle, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
+    guard let version = firstText(handle, "PRAGMA cipher_version") else {
+      throw DatabaseError(
+        .cipherUnavailable,
+        "the SQLite library in this process does not encrypt: link SQLCipher, and no other SQLite before it")
+    }
+    return version
+  }
+
+  /// The version of the SQLCipher that this process has.
+  ///
+  /// - Throws: `cipherUnavailable`.
+  public static func libraryVersion() throws -> String {
+    let handle = try openHandle(":memory:", SQLITE_OPEN_READWRITE)
+    defer { sqlite3_close_v2(handle) }
+    return try proveCipher(handle)
+  }
+
+  /// Whether the whole schema can be read without a key.
+  ///
+  /// Not judged by the file's first bytes, for an encrypted file with a readable header starts alike. Opened as
+  /// immutable: that takes no lock and makes no file beside it.
+  private static func isPlainSQLite(_ path: String) -> Bool {
+    let allowed = CharacterSet(charactersIn: "/").union(.alphanumerics)
+    guard let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed),
+      let handle = try? openHandle("file:\(escaped)?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+    else { return false }
+    defer { sqlite3_close_v2(handle) }
+    return firstText(handle, "SELECT count(*) || ' ' || total(length(name) + length(sql)) FROM sqlite_master") != nil
+  }
+
+  private static func firstText(_ handle: OpaquePointer, _ sql: String) -> String? {
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, sqlite3_step(statement) == SQLITE_ROW,
+      let text = sqlite3_column_text(statement, 0)
+    else { return nil }
+    return String(cString: text)
+  }
+
+  // MARK: Settings of an opened store
+
+  /// The log is truncated to this size, in bytes, whenever it starts anew.
+  private static let largestLog = 4 << 20
+
+  private func configure(_ options: Options) throws {
+    // fullfsync: on Apple's systems fsync alone does not reach the medium; elsewhere these two change nothing.
+    try execute(
+      """
+      PRAGMA temp_store = MEMORY;
+      PRAGMA secure_delete = ON;
+      PRAGMA trusted_schema = OFF;
+      PRAGMA fullfsync = ON;
+      PRAGMA checkpoint_fullfsync = ON;
+      PRAGMA synchronous = \(options.synchronous.rawValue);
+      PRAGMA journal_size_limit = \(Self.largestLog);
+      """)
+    switch options.access {
+    case .readOnly: try execute("PRAGMA query_only = ON")
+    case .readWrite: try useWriteAheadLog()
+    }
+  }
+
+  /// Without it the store works too, only slower: another connection in the way is no reason to fail.
+  private func useWriteAheadLog() throws {
+    guard try text("PRAGMA journal_mode") != "wal" else { return }
+    do {
+      try execute("PRAGMA journal_mode = WAL")
+    } catch let error as DatabaseError where error.code == .busy {}
+  }
+}

@@ -1,0 +1,171 @@
+import CSQLCipher
+
+/// One connection to an encrypted database, its key proven.
+///
+/// Not `Sendable`: a connection stays on the executor that opened it (``ConnectionQueue``).
+public final class Connection {
+  let handle: OpaquePointer
+  /// The file's path, from the root on.
+  public let path: String
+  /// Which SQLCipher reads the file, and in which generation's format.
+  public let cipher: Cipher
+  /// Set once a page has been read under the key: from then on NOTADB is news about the file, not about the key.
+  private var isProven = false
+  private var isOpen = true
+  private var statements: [String: Statement] = [:]
+
+  /// Takes over `handle`, which ``close()`` or the last release closes.
+  init(handle: OpaquePointer, path: String, cipher: Cipher) {
+    self.handle = handle
+    self.path = path
+    self.cipher = cipher
+  }
+
+  deinit {
+    statements = [:]
+    if isOpen { sqlite3_close_v2(handle) }
+  }
+
+  func markProven() { isProven = true }
+
+  // MARK: Statements
+
+  /// Calls `body` with the prepared statement for `sql`, kept for the next time, and resets it afterwards.
+  ///
+  /// `sql` is fixed text of the program; values are bound, never spliced in.
+  public func withStatement<Result>(_ sql: String, _ body: (Statement) throws -> Result) throws -> Result {
+    let statement: Statement
+    if let cached = statements[sql], !cached.isInUse {
+      statement = cached
+    } else {
+      statement = try Statement(sql, on: self)
+      if statements[sql] == nil { statements[sql] = statement }
+    }
+    statement.isInUse = true
+    defer {
+      statement.reset()
+      statement.isInUse = false
+    }
+    return try body(statement)
+  }
+
+  /// Runs one or more statements that take no values; rows are passed over.
+  public func execute(_ sql: String) throws {
+    let status = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard status == SQLITE_OK else { throw error(status) }
+  }
+
+  /// Runs one statement with `values` for its parameters, for work that is not done row by row.
+  public func run(_ sql: String, _ values: Value...) throws {
+    try withStatement(sql) { statement in
+      statement.bind(values)
+      try statement.run()
+    }
+  }
+
+  /// Calls `body` with each row that `sql` gives.
+  public func forEachRow(_ sql: String, _ values: Value..., body: (Statement) throws -> Void) throws {
+    try withStatement(sql) { statement in
+      statement.bind(values)
+      while try statement.step() { try body(statement) }
+    }
+  }
+
+  /// What `read` makes of the first row that `sql` gives, nil when there is none.
+  public func firstRow<Result>(
+    _ sql: String, _ values: Value..., read: (Statement) throws -> Result
+  ) throws -> Result? {
+    try withStatement(sql) { statement in
+      statement.bind(values)
+      return try statement.step() ? read(statement) : nil
+    }
+  }
+
+  /// The integer in the first column of the first row that `sql` gives.
+  public func integer(_ sql: String, _ values: Value...) throws -> Int64? {
+    try withStatement(sql) { statement in
+      statement.bind(values)
+      return try statement.step() && !statement.isNull(at: 0) ? statement.int64(at: 0) : nil
+    }
+  }
+
+  /// The text in the first column of the first row that `sql` gives.
+  public func text(_ sql: String, _ values: Value...) throws -> String? {
+    try withStatement(sql) { statement in
+      statement.bind(values)
+      return try statement.step() && !statement.isNull(at: 0) ? statement.string(at: 0) : nil
+    }
+  }
+
+  public var changes: Int { Int(sqlite3_changes(handle)) }
+
+  public var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+
+  // MARK: Transactions
+
+  public var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Runs `body` in a transaction that holds the write lock from its start, so that what it reads stays true until it
+  /// writes (a transaction begun deferred is refused at its first write instead of waiting).
+  ///
+  /// - Throws: what `body` throws, after a rollback; `busy`, `diskFull` and the like from beginning and committing.
+  public func writeTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try transaction("BEGIN IMMEDIATE", body)
+  }
+
+  /// Runs `body` on one unchanging view of the database.
+  public func readTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try transaction("BEGIN DEFERRED", body)
+  }
+
+  private func transaction<Result>(_ begin: String, _ body: () throws -> Result) throws -> Result {
+    precondition(!isInTransaction, "a transaction is open on this connection: transactions do not nest")
+    try execute(begin)
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      // SQLite has rolled back by itself after a full disk or an I/O error.
+      if isInTransaction { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  /// Writes the log's pages into the main file, on the medium on return, and empties the log.
+  ///
+  /// - Throws: `busy` when another connection still reads from the log.
+  public func foldLogIn() throws {
+    let status = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    guard status == SQLITE_OK else { throw error(status) }
+  }
+
+  // MARK: Closing
+
+  /// Folds the write-ahead log in, where nobody else is in the way, and closes.
+  ///
+  /// - Throws: `database` when a statement is still in use; the connection then stays open.
+  public func close() throws {
+    guard isOpen else { return }
+    statements = [:]
+    // The busy handler off: a reader elsewhere may keep its log as long as it likes.
+    sqlite3_busy_timeout(handle, 0)
+    if isProven { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) }
+    let status = sqlite3_close(handle)
+    guard status == SQLITE_OK else { throw error(status) }
+    isOpen = false
+  }
+
+  // MARK: The file
+
+  /// Whether another file stands at ``path`` now, or none.
+  public var isFileReplaced: Bool {
+    var moved: Int32 = 0
+    return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
+  }
+
+  /// The error for a result code of SQLite on this connection.
+  func error(_ status: Int32) -> DatabaseError {
+    DatabaseError(status: status, handle: handle, path: path, isProven: isProven)
+  }
+}

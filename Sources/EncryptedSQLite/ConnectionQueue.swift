@@ -1,0 +1,153 @@
+import CSQLCipher
+import Foundation
+
+/// A serial executor that owns one connection and serves synchronous and asynchronous callers in order.
+///
+/// The connection is opened at the first use and never leaves the queue. When the file was rotated to another key or
+/// replaced under it, the connection is closed and opened once more, and the work is done again from its start; work
+/// must therefore leave nothing behind outside the database when it throws.
+///
+/// - Note: `@unchecked Sendable`: `connection` and `isClosed` are touched on `queue` only.
+public final class ConnectionQueue: @unchecked Sendable {
+  private let queue: DispatchQueue
+  private let path: String
+  private let openConnection: @Sendable () throws -> Connection
+  private var connection: Connection?
+  private var isClosed = false
+
+  /// - Parameters:
+  ///   - path: the file's path, for error texts.
+  ///   - open: gives a new connection; called on the queue.
+  public init(label: String, path: String, open: @escaping @Sendable () throws -> Connection) {
+    queue = DispatchQueue(label: label)
+    self.path = path
+    openConnection = open
+    queue.setSpecific(key: Self.current, value: ObjectIdentifier(self))
+  }
+
+  private static let current = DispatchSpecificKey<ObjectIdentifier>()
+
+  /// Runs `body` on the connection and waits for it.
+  ///
+  /// - Throws: what `body` throws; what opening throws; `keyChanged`, `closed`.
+  public func run<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    trapIfReentrant()
+    return try queue.sync { try perform(body) }
+  }
+
+  /// Runs `body` on the connection without blocking a thread. Cancelling the task interrupts the statement that runs.
+  ///
+  /// - Throws: as ``run(_:)-(_)``, and `cancelled`.
+  public func run<Result: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Result) async throws -> Result {
+    let job = Job()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        queue.async {
+          continuation.resume(
+            with: Swift.Result {
+              try self.perform { connection in
+                try job.run(on: connection.handle) { try body(connection) }
+              }
+            })
+        }
+      }
+    } onCancel: {
+      job.cancel()
+    }
+  }
+
+  /// Closes the connection after the work that waits already. Further calls throw `closed`.
+  public func close() throws {
+    trapIfReentrant()
+    try queue.sync {
+      isClosed = true
+      try connection?.close()
+      connection = nil
+    }
+  }
+
+  private func trapIfReentrant() {
+    precondition(
+      DispatchQueue.getSpecific(key: Self.current) != ObjectIdentifier(self),
+      "this call is made inside the same store's own work: use the connection that was handed to it")
+  }
+
+  private func perform<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard !isClosed else {
+      throw DatabaseError(.closed, "the store at \(path) was closed: open it again")
+    }
+    var isFresh = connection == nil
+    if let connection, connection.isFileReplaced {
+      reset()
+      isFresh = true
+    }
+    do {
+      return try body(try openedConnection())
+    } catch let error as DatabaseError where error.isAboutTheFile {
+      reset()
+      guard !isFresh else { throw error }
+      do {
+        return try body(try openedConnection())
+      } catch let second as DatabaseError where second.code == .wrongKey {
+        reset()
+        throw error.code == .keyChanged
+          ? error
+          : DatabaseError(
+            .keyChanged, "\(path) was replaced by a file that does not open with this key: open it with the current key")
+      } catch let second as DatabaseError where second.isAboutTheFile {
+        reset()
+        throw second
+      }
+    }
+  }
+
+  private func openedConnection() throws -> Connection {
+    if let connection { return connection }
+    let opened = try openConnection()
+    connection = opened
+    return opened
+  }
+
+  private func reset() {
+    // Closing without folding the log in: the log may belong to the file that stood there before.
+    connection = nil
+  }
+}
+
+extension DatabaseError {
+  /// The connection is of no more use: the file under it is not the one it opened.
+  fileprivate var isAboutTheFile: Bool { code == .keyChanged || code == .fileReplaced }
+}
+
+/// One asynchronous piece of work, whose running statement can be interrupted from any thread.
+///
+/// - Note: `@unchecked Sendable`: all state is guarded by `lock`.
+private final class Job: @unchecked Sendable {
+  private let lock = NSLock()
+  private var isCancelled = false
+  /// The connection while the work runs on it, so that an interrupt never hits another's statement.
+  private var handle: OpaquePointer?
+
+  func run<Result>(on handle: OpaquePointer, _ body: () throws -> Result) throws -> Result {
+    lock.lock()
+    let isCancelled = isCancelled
+    if !isCancelled { self.handle = handle }
+    lock.unlock()
+    guard !isCancelled else {
+      throw DatabaseError(.cancelled, "the work was cancelled before it began")
+    }
+    defer {
+      lock.lock()
+      self.handle = nil
+      lock.unlock()
+    }
+    return try body()
+  }
+
+  func cancel() {
+    lock.lock()
+    defer { lock.unlock() }
+    isCancelled = true
+    if let handle { sqlite3_interrupt(handle) }
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// An encrypted database file: one connection that writes, and one that reads beside it.
+///
+/// In the write-ahead log's mode readers do not wait for the writer, nor the writer for them. Safe to use from any
+/// thread; no transaction outlives a call.
+public final class Database: Sendable {
+  public let path: String
+  public let options: Connection.Options
+  private let writer: ConnectionQueue
+  private let reader: ConnectionQueue
+
+  /// Opens the file at `path`, or makes it.
+  ///
+  /// A new file is built aside, by `prepare`, and published complete: nobody ever sees half of it.
+  ///
+  /// - Parameters:
+  ///   - creating: whether an absent file is made; otherwise it is `notFound`.
+  ///   - prepare: brings the schema up to date on a connection that may write; not called when
+  ///     `options.access` is `.readOnly`. Called again whenever the file has to be opened anew.
+  /// - Throws: as ``Connection/open(_:key:options:)``, and what `prepare` throws.
+  public init(
+    path: String, key: EncryptionKey, options: Connection.Options = .init(), creating: Bool,
+    prepare: @escaping @Sendable (Connection) throws -> Void
+  ) throws {
+    let path = try FileSystem.absolute(path)
+    self.path = path
+    self.options = options
+    writer = ConnectionQueue(label: "EncryptedSQLite.writer", path: path) {
+      try Self.openWriter(path, key, options, creating: creating, prepare)
+    }
+    reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path) {
+      var options = options
+      options.access = .readOnly
+      return try Connection.open(path, key: key, options: options)
+    }
+    // Fails here and now, not at the first row.
+    try writer.run { _ in }
+  }
+
+  private static func openWriter(
+    _ path: String, _ key: EncryptionKey, _ options: Connection.Options, creating: Bool,
+    _ prepare: (Connection) throws -> Void
+  ) throws -> Connection {
+    if creating, options.access == .readWrite, access(path, F_OK) != 0, errno == ENOENT {
+      _ = try create(path, key: key, prepare: prepare)
+    }
+    let connection = try Connection.open(path, key: key, options: options)
+    if options.access == .readWrite { try prepare(connection) }
+    return connection
+  }
+
+  /// Makes a new encrypted file at `path`: complete, or not at all.
+  ///
+  /// - Returns: false when another process made one first.
+  /// - Throws: what `prepare` throws; `notFound` for a missing folder, `permissionDenied`, `diskFull`.
+  public static func create(_ path: String, key: EncryptionKey, prepare: (Connection) throws -> Void) throws -> Bool {
+    try NewFile.publish(try FileSystem.absolute(path)) { aside in
+      let connection = try Connection.openNew(aside, key: key)
+      // Nobody else knows the file, and an unfinished one is thrown away: it needs neither a journal nor syncs.
+      try connection.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
+      try prepare(connection)
+      try connection.execute("PRAGMA journal_mode = WAL")
+      try connection.close()
+    }
+  }
+
+  // MARK: Work
+
+  /// Runs `body` in a transaction that holds the write lock from its start.
+  public func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    try writer.run { connection in try connection.writeTransaction { try body(connection) } }
+  }
+
+  /// As the synchronous form, without blocking a thread; cancelling the task rolls back.
+  public func write<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result
+  ) async throws -> Result {
+    try await writer.run { connection in try connection.writeTransaction { try body(connection) } }
+  }
+
+  /// Runs `body` on one unchanging view of the database.
+  public func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    try reader.run { connection in try connection.readTransaction { try body(connection) } }
+  }
+
+  /// As the synchronous form, without blocking a thread; cancelling the task interrupts it.
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result
+  ) async throws -> Result {
+    try await reader.run { connection in try connection.readTransaction { try body(connection) } }
+  }
+
+  /// Runs `body` on the writing connection outside any transaction, for what cannot run inside one (`VACUUM`).
+  public func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    try writer.run(body)
+  }
+
+  /// Ends all work and closes the file; the write-ahead log is folded in unless another process reads it.
+  public func close() throws {
+    try reader.close()
+    try writer.close()
+  }
+}

@@ -1,0 +1,46 @@
+import CSQLCipher
+
+extension DatabaseError {
+  /// The error for a result code of SQLite.
+  ///
+  /// - Parameters:
+  ///   - isProven: whether a page has been read under this connection's key. SQLite says NOTADB both for a wrong key
+  ///     and for a file that was changed under an open connection.
+  init(status: Int32, handle: OpaquePointer?, path: String, isProven: Bool) {
+    // The codec reports a failed page MAC as a plain error; SQLite's extended code says more where there is one.
+    let extended = handle.map(sqlite3_extended_errcode) ?? status
+    let code = extended & 0xff == status & 0xff ? extended : status
+    let detail = handle.flatMap(sqlite3_errmsg).map { String(cString: $0) } ?? String(cString: sqlite3_errstr(status))
+    let (kind, message): (Code, String) =
+      switch code & 0xff {
+      case SQLITE_NOTADB where isProven:
+        (
+          .keyChanged,
+          "\(path) no longer reads under the key it was opened with: it was rotated to another key, or its first page "
+            + "is damaged; open it with the current key"
+        )
+      case SQLITE_NOTADB: (.wrongKey, Self.wrongKeyText(path))
+      case SQLITE_CORRUPT:
+        (.corrupt, "\(path) is damaged (\(detail)): run verify, and restore a backup or salvage what it still holds")
+      case SQLITE_BUSY, SQLITE_LOCKED:
+        (.busy, "\(path) is in use by another connection: end what holds it, or try again later")
+      case SQLITE_FULL: (.diskFull, "the disk is full: free some space and try again; \(path) is as it was before")
+      case SQLITE_READONLY where code == SQLITE_READONLY | 4 << 8:  // SQLITE_READONLY_DBMOVED, a macro that Swift cannot read
+        (.fileReplaced, "another file stands at \(path), or none: open the store again")
+      case SQLITE_READONLY: (.readOnly, "\(path) cannot be written: check the mode of the file and of its folder")
+      case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
+        (.permissionDenied, "cannot open \(path) (\(detail)): check the mode and the owner of the file and its folder")
+      case SQLITE_IOERR: (.inputOutput, "reading or writing \(path) failed (\(detail)): check the disk")
+      case SQLITE_CONSTRAINT: (.constraint, "the row was refused (\(detail))")
+      case SQLITE_INTERRUPT: (.cancelled, "the work on \(path) was cancelled; nothing of it was kept")
+      case SQLITE_TOOBIG: (.invalidArgument, "a value is too large for a row: keep it under a gigabyte")
+      default: (.database, "SQLite reports: \(detail)")
+      }
+    self.init(kind, message, sqliteCode: code)
+  }
+
+  static func wrongKeyText(_ path: String) -> String {
+    "\(path) does not open with this key: check the key. Damage to the file's first page looks the same, and so does, "
+      + "to a SQLCipher 3 library, a file written by SQLCipher 4"
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// The few calls on files that need an error of their own.
+package enum FileSystem {
+  /// The error for a failed call on `path` with this `errno`.
+  package static func error(_ action: String, _ path: String, _ reason: Int32) -> DatabaseError {
+    let what = "cannot \(action) \(path)"
+    switch reason {
+    case ENOENT, ENOTDIR:
+      return DatabaseError(.notFound, "\(what): there is no such file or folder")
+    case EEXIST:
+      return DatabaseError(.alreadyExists, "\(what): it exists already; choose another name or remove it first")
+    case EACCES, EPERM:
+      return DatabaseError(.permissionDenied, "\(what): permission denied; check its owner and mode")
+    case EROFS:
+      return DatabaseError(.readOnly, "\(what): the file system is read-only")
+    case ENOSPC, EDQUOT:
+      return DatabaseError(.diskFull, "\(what): the disk is full; free some space and try again")
+    default:
+      return DatabaseError(.inputOutput, "\(what): \(String(cString: strerror(reason)))")
+    }
+  }
+
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+      let written = Foundation.write(descriptor, rest.baseAddress, rest.count)
+      if written < 0 {
+        if errno == EINTR { continue }
+        throw error("write", path, errno)
+      }
+      rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+    }
+  }
+
+  /// Makes a new, renamed or removed name in the folder of `path` survive a power cut.
+  package static func syncFolder(of path: String) throws {
+    try sync(folder(of: path))
+  }
+
+  /// The folder that the file at `path` is in.
+  package static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Makes the contents of the file or folder at `path` survive a power cut.
+  package static func sync(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw error("open", path, errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw error("write", path, errno) }
+  }
+
+  /// `path` from the root on, so that a later change of the working directory does not move it.
+  ///
+  /// - Throws: `invalidArgument` for an empty path or one with a NUL, which C would cut short.
+  package static func absolute(_ path: String) throws -> String {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw DatabaseError(.invalidArgument, "the path is empty or holds a NUL: give the path of a file")
+    }
+    return path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+  }
+
+  /// The file's size in bytes, 0 when there is none.
+  package static func size(_ path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+
+/// Keys in files and descriptors, read without leaving a copy behind.
+///
+/// One trailing newline (LF or CRLF), as editors and `echo` leave it, is not part of the key.
+public enum KeyFile {
+  /// No key is that long; a larger file is a mistake, such as the store itself.
+  private static let largestSize = 1 << 20
+
+  /// Reads the key in the file at `path`.
+  ///
+  /// - Throws: `keyNotFound`, `keyUnavailable` (not readable now), `keyExposed` (other users can read it, or it is
+  ///   somebody else's), `emptyKey`, `invalidRawKey`.
+  public static func read(_ path: String) throws -> EncryptionKey {
+    // Not blocking: a FIFO without a writer must not hang the caller for ever.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      let reason = errno
+      throw reason == ENOENT
+        ? DatabaseError(.keyNotFound, "there is no key file at \(path): make one with keygen, or check the path")
+        : DatabaseError(.keyUnavailable, "cannot read the key file \(path): \(text(of: reason))")
+    }
+    defer { close(descriptor) }
+    try checkOwnerAndMode(descriptor, path)
+    _ = fcntl(descriptor, F_SETFL, 0)
+    return try read(descriptor: descriptor, name: "the key file \(path)")
+  }
+
+  /// Reads the key from an open descriptor, such as a pipe, to its end.
+  ///
+  /// - Throws: `keyUnavailable`, `emptyKey`, `invalidRawKey`.
+  public static func read(descriptor: Int32) throws -> EncryptionKey {
+    try read(descriptor: descriptor, name: "file descriptor \(descriptor)")
+  }
+
+  /// Reads the key from the next line of an open descriptor, such as a terminal.
+  ///
+  /// - Throws: `keyUnavailable`, `emptyKey`, `invalidRawKey`.
+  public static func readLine(descriptor: Int32) throws -> EncryptionKey {
+    try read(descriptor: descriptor, name: "the key", untilNewline: true)
+  }
+
+  /// Writes `key` and a newline to a new file that only this user can read, durable on return.
+  ///
+  /// - Throws: `alreadyExists`; `notFound` (no such folder), `permissionDenied`, `diskFull`, `inputOutput`. A file that
+  ///   could not be completed is removed again.
+  public static func create(_ path: String, _ key: EncryptionKey) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw FileSystem.error("make the key file", path, errno) }
+    defer { close(descriptor) }
+    do {
+      try key.withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
+      try [UInt8(ascii: "\n")].withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
+      guard fsync(descriptor) == 0 else { throw FileSystem.error("write", path, errno) }
+      try FileSystem.syncFolder(of: path)
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
+
+  private static func read(descriptor: Int32, name: String, untilNewline: Bool = false) throws -> EncryptionKey {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: largestSize, alignment: 1)
+    var count = 0
+    defer {
+      PlatformCrypto.wipe(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+      buffer.deallocate()
+    }
+    while true {
+      guard count < buffer.count else {
+        throw DatabaseError(.keyUnavailable, "\(name) is larger than a key can be (1 MiB): is it the right file?")
+      }
+      let received = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count)
+      if received == 0 { break }
+      if received < 0 {
+        if errno == EINTR { continue }
+        throw DatabaseError(.keyUnavailable, "cannot read \(name): \(text(of: errno))")
+      }
+      count += received
+      if untilNewline, buffer[count - 1] == UInt8(ascii: "\n") { break }
+    }
+    var length = count
+    if length > 0, buffer[length - 1] == UInt8(ascii: "\n") { length -= 1 }
+    if length > 0, length < count, buffer[length - 1] == UInt8(ascii: "\r") { length -= 1 }
+    do {
+      return try EncryptionKey(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<length]))
+    } catch let error as DatabaseError {
+      throw DatabaseError(error.code, "\(name): \(error.message)")
+    }
+  }
+
+  private static func checkOwnerAndMode(_ descriptor: Int32, _ path: String) throws {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw DatabaseError(.keyUnavailable, "cannot read the key file \(path): \(text(of: errno))")
+    }
+    // A pipe (`<(pass show study)`) has no mode that means anything.
+    guard status.st_mode & S_IFMT == S_IFREG else { return }
+    guard status.st_mode & 0o077 == 0 else {
+      throw DatabaseError(
+        .keyExposed, "other users may read or change the key file \(path): run chmod 600 on it, and consider a new key")
+    }
+    guard status.st_uid == geteuid() || status.st_uid == 0 else {
+      throw DatabaseError(.keyExposed, "the key file \(path) belongs to another user: use a copy of your own")
+    }
+  }
+
+  private static func text(of reason: Int32) -> String { String(cString: strerror(reason)) }
+}

@@ -1,0 +1,36 @@
+#if canImport(COpenSSL)
+  import COpenSSL
+
+  extension PlatformCrypto {
+    /// Fetched once: a fetch per digest costs more than hashing a notification.
+    ///
+    /// `nonisolated(unsafe)`: an `EVP_MD` is immutable and shared between threads by design.
+    private nonisolated(unsafe) static let sha256Algorithm: OpaquePointer = {
+      guard let algorithm = EVP_MD_fetch(nil, "SHA256", nil) else {
+        fatalError("libcrypto has no SHA-256: its default provider is not loaded")
+      }
+      return algorithm
+    }()
+
+    package static func sha256(_ bytes: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer) {
+      precondition(digest.count == 32, "SHA-256 gives 32 bytes")
+      let status = EVP_Digest(
+        bytes.baseAddress, bytes.count, digest.bindMemory(to: UInt8.self).baseAddress, nil, sha256Algorithm, nil)
+      precondition(status == 1, "libcrypto could not compute SHA-256")
+    }
+
+    package static func random(into buffer: UnsafeMutableRawBufferPointer) {
+      guard let target = buffer.bindMemory(to: UInt8.self).baseAddress else { return }
+      // Going on with predictable bytes would be worse than ending.
+      precondition(RAND_bytes(target, Int32(buffer.count)) == 1, "the system's random generator failed")
+    }
+
+    package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
+      OPENSSL_cleanse(buffer.baseAddress, buffer.count)
+    }
+
+    package static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+      left.count == right.count && CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0
+    }
+  }
+#endif

@@ -1,0 +1,31 @@
+/// A buffer of fixed size that is wiped when its last owner lets go.
+///
+/// - Note: `@unchecked Sendable`: the bytes are written in `init` only, before anyone else can see the object.
+final class SecureBytes: @unchecked Sendable {
+  private let buffer: UnsafeMutableRawBufferPointer
+
+  /// Calls `initialize` once with the zeroed buffer.
+  init(count: Int, initialize: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
+    buffer = .allocate(byteCount: count, alignment: 16)
+    buffer.initializeMemory(as: UInt8.self, repeating: 0)
+    do {
+      try initialize(buffer)
+    } catch {
+      Self.release(buffer)
+      throw error
+    }
+  }
+
+  deinit { Self.release(buffer) }
+
+  var count: Int { buffer.count }
+
+  func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try body(UnsafeRawBufferPointer(buffer))
+  }
+
+  private static func release(_ buffer: UnsafeMutableRawBufferPointer) {
+    PlatformCrypto.wipe(buffer)
+    buffer.deallocate()
+  }
+}

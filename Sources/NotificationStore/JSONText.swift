@@ -1,0 +1,46 @@
+/// JSON text (RFC 8259) written straight as UTF-8.
+struct JSONText {
+  private(set) var bytes: [UInt8] = []
+
+  mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  /// Text that is JSON already: punctuation, or a literal.
+  mutating func append(raw text: String) { bytes.append(contentsOf: text.utf8) }
+
+  mutating func append(_ number: Int64) { bytes.append(contentsOf: String(number).utf8) }
+
+  /// Appends `text` as a JSON string. What is not UTF-8 is replaced by U+FFFD.
+  mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+    bytes.append(UInt8(ascii: "\""))
+    if text.allSatisfy({ $0 < 0x80 }) {
+      appendEscaped(text)
+    } else {
+      var valid = String(decoding: text, as: UTF8.self)
+      valid.withUTF8 { appendEscaped($0) }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  mutating func append(_ text: String) {
+    var text = text
+    text.withUTF8 { append($0) }
+  }
+
+  /// RFC 8259, section 7: quotation mark, reverse solidus and the control characters are escaped.
+  private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
+    var start = 0
+    for (index, byte) in text.enumerated() where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+      bytes.append(contentsOf: text[start..<index])
+      start = index + 1
+      switch byte {
+      case UInt8(ascii: "\""): append(raw: "\\\"")
+      case UInt8(ascii: "\\"): append(raw: "\\\\")
+      case UInt8(ascii: "\n"): append(raw: "\\n")
+      case UInt8(ascii: "\r"): append(raw: "\\r")
+      case UInt8(ascii: "\t"): append(raw: "\\t")
+      default: append(raw: byte < 0x10 ? "\\u000" + String(byte, radix: 16) : "\\u00" + String(byte, radix: 16))
+      }
+    }
+    bytes.append(contentsOf: text[start...])
+  }
+}

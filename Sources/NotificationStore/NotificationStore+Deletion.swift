@@ -1,0 +1,65 @@
+import EncryptedSQLite
+import Foundation
+
+extension NotificationStore {
+  /// The tables of the three record types.
+  public static let tables = [
+    NotificationData.databaseTableName, NotificationTokenData.databaseTableName, SilentPushData.databaseTableName,
+  ]
+
+  /// Removes all that was recorded, as when a participant withdraws: every row, what the upload ledger knows of them,
+  /// and the pages and log frames they stood in. Store, key, device id and schema stay.
+  ///
+  /// - Throws: `busy` when another process reads the store, before or after the rows are gone; call it again then.
+  public func wipe() throws {
+    try database.withWriter { connection in
+      try connection.writeTransaction {
+        for table in Self.tables + ["delivery_receipt"] { try connection.execute("DELETE FROM \(table)") }
+        let columns = "idempotencyKey = NULL, firstId = NULL, lastId = NULL, rowCount = NULL, digest = NULL, "
+          + "envelopeTime = NULL, encoderVersion = NULL, serverType = NULL, destination = NULL, attempts = 0, "
+          + "notBefore = 0, sentThroughId = 0"
+        try connection.execute("UPDATE upload_ledger SET \(columns); DELETE FROM sqlite_sequence")
+      }
+      try connection.execute("VACUUM")
+      try connection.foldLogIn()
+    }
+  }
+
+  /// Deletes rows older than the configured age: those that were sent, and unsent ones only when configured so.
+  ///
+  /// Called whenever the store is opened; an app that runs for weeks calls it from time to time.
+  ///
+  /// - Returns: how many rows were deleted.
+  @discardableResult
+  public func deleteExpired(now: Int64 = Clock.milliseconds()) throws -> Int {
+    guard let maximumAge = configuration.maximumAge else { return 0 }
+    let oldest = now - Int64(maximumAge * 1000)
+    return try Self.tables.reduce(0) { try $0 + deleteExpired($1, oldest) }
+  }
+
+  /// A thousand rows a transaction, so that nobody waits long for the write lock.
+  private func deleteExpired(_ table: String, _ oldest: Int64) throws -> Int {
+    let limit = configuration.deletesUnsentRows ? "9223372036854775807" : "sentThroughId"
+    let expired = """
+      SELECT id FROM \(table) WHERE id > ?1 AND timestamp < ?2
+        AND id <= (SELECT \(limit) FROM upload_ledger WHERE tableName = '\(table)') ORDER BY id LIMIT 1000
+      """
+    var deleted = 0
+    var last: Int64 = 0
+    while true {
+      let ids = try database.read { connection in
+        var ids: [Int64] = []
+        try connection.forEachRow(expired, .integer(last), .integer(oldest)) { ids.append($0.int64(at: 0)) }
+        return ids
+      }
+      guard let newest = ids.last else { return deleted }
+      deleted += try database.write { connection in
+        try ids.reduce(0) {
+          try connection.run("DELETE FROM \(table) WHERE id = ?", .integer($1))
+          return $0 + connection.changes
+        }
+      }
+      last = newest
+    }
+  }
+}

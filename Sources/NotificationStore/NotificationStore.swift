@@ -1,0 +1,103 @@
+import EncryptedSQLite
+import Foundation
+
+/// An encrypted store of notifications, device tokens and silent pushes.
+///
+/// Safe to use from any thread. Opening brings the schema up to date; a new store is made complete or not at all.
+///
+/// ```swift
+/// let store = try NotificationStore(.init(path: path, key: EncryptionKey("correct horse battery staple")))
+/// try store.record(PushRecords(payload: userInfo, identifier: request.identifier))
+/// ```
+public final class NotificationStore: Sendable {
+  public struct Configuration: Sendable {
+    public var path: String
+    public var key: EncryptionKey
+    public var access: Connection.Access
+    /// Whether an absent store is made, if `access` allows writing.
+    public var creating: Bool
+    public var synchronous: Connection.Synchronous
+    /// Rows older than this, in seconds, are deleted once they are sent; nil keeps them.
+    public var maximumAge: TimeInterval?
+    /// Whether `maximumAge` also deletes rows that were never sent.
+    public var deletesUnsentRows: Bool
+    /// The steps of the schema.
+    public var migrator: SchemaMigrator
+
+    public init(
+      path: String, key: EncryptionKey, access: Connection.Access = .readWrite, creating: Bool = true,
+      synchronous: Connection.Synchronous = .normal, maximumAge: TimeInterval? = nil, deletesUnsentRows: Bool = false,
+      migrator: SchemaMigrator = SchemaMigrator()
+    ) {
+      self.path = path
+      self.key = key
+      self.access = access
+      self.creating = creating
+      self.synchronous = synchronous
+      self.maximumAge = maximumAge
+      self.deletesUnsentRows = deletesUnsentRows
+      self.migrator = migrator
+    }
+  }
+
+  public let database: Database
+  public let notifications: Repository<NotificationData>
+  public let tokens: Repository<NotificationTokenData>
+  public let silentPushes: Repository<SilentPushData>
+  /// The device id of records that bring none.
+  public let deviceId: String
+  let configuration: Configuration
+
+  /// Opens the store, or makes it.
+  ///
+  /// - Throws: as ``EncryptedSQLite/Connection/open(_:key:options:)`` and ``SchemaMigrator/migrate(_:)``; with
+  ///   `.readOnly`, `migrationNeeded` for a store of an older version.
+  public init(_ configuration: Configuration) throws {
+    self.configuration = configuration
+    let migrator = configuration.migrator
+    database = try Database(
+      path: configuration.path, key: configuration.key,
+      options: .init(access: configuration.access, synchronous: configuration.synchronous),
+      creating: configuration.creating
+    ) { connection in
+      try migrator.migrate(connection)
+    }
+    deviceId = try database.withWriter { connection in
+      try Self.requireCurrentVersion(connection, migrator)
+      return try Self.deviceId(connection, configuration.access)
+    }
+    notifications = Repository(database, deviceId: deviceId)
+    tokens = Repository(database, deviceId: deviceId)
+    silentPushes = Repository(database, deviceId: deviceId)
+    if configuration.access == .readWrite { try deleteExpired() }
+  }
+
+  /// Makes a new store at `path`: complete, or not at all.
+  ///
+  /// - Returns: false when there is a file already, which is left as it is.
+  public static func create(_ path: String, key: EncryptionKey, migrator: SchemaMigrator = .init()) throws -> Bool {
+    try Database.create(path, key: key) { try migrator.migrate($0) }
+  }
+
+  /// Closes the store; further calls throw `closed`.
+  public func close() throws { try database.close() }
+
+  private static func requireCurrentVersion(_ connection: Connection, _ migrator: SchemaMigrator) throws {
+    guard let step = try migrator.pending(on: connection).first else { return }
+    throw DatabaseError(
+      .migrationNeeded,
+      "\(connection.path) has jsonVersion \(step.version - 1) and this program reads \(migrator.currentVersion): run migrate")
+  }
+
+  /// The store's own device id, made once.
+  private static func deviceId(_ connection: Connection, _ access: Connection.Access) throws -> String {
+    let query = "SELECT value FROM store_property WHERE name = 'deviceId'"
+    if let deviceId = try connection.text(query) { return deviceId }
+    guard access == .readWrite else { return "" }
+    return try connection.writeTransaction {
+      try connection.run(
+        "INSERT OR IGNORE INTO store_property (name, value) VALUES ('deviceId', ?)", .text(UUID().uuidString))
+      return try connection.text(query) ?? ""
+    }
+  }
+}

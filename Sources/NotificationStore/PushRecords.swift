@@ -1,0 +1,93 @@
+import EncryptedSQLite
+import Foundation
+
+/// The records that one push makes: a visible notification, a silent push, or both.
+///
+/// `content-available: 1` (number or text) makes a ``SilentPushData`` with the whole payload; an alert, a sound or a
+/// badge makes a ``NotificationData``; a push with neither is kept whole as a silent push.
+public struct PushRecords: Sendable, Equatable {
+  public var notification: NotificationData?
+  public var silentPush: SilentPushData?
+
+  public init(notification: NotificationData? = nil, silentPush: SilentPushData? = nil) {
+    self.notification = notification
+    self.silentPush = silentPush
+  }
+
+  /// Reads an APNs payload, what a push's `userInfo` holds.
+  ///
+  /// - Parameters:
+  ///   - identifier: the request's identifier; "" when there is none, and then the push is never merged with another.
+  ///   - bundle: the bundle identifier of the receiving app.
+  ///   - receivedAt: Unix time in milliseconds.
+  public init(
+    payload: [AnyHashable: Any], identifier: String = "", bundle: String = "",
+    receivedAt: Int64 = Clock.milliseconds(), source: NotificationSource = .foreground, label: String = ""
+  ) {
+    let aps = APSDictionary(payload)
+    if aps.isVisible {
+      var data = NotificationData(timestamp: receivedAt, label: label)
+      data.notificationId = identifier
+      data.bundleIdentifier = bundle
+      data.source = source
+      aps.fill(&data)
+      notification = data
+    }
+    if aps.isSilent || !aps.isVisible {
+      var data = SilentPushData(timestamp: receivedAt, label: label)
+      data.payload = PayloadJSON.text(payload)
+      silentPush = data
+    }
+  }
+}
+
+/// The `aps` dictionary of a payload, by the keys of Apple's "Generating a remote notification".
+private struct APSDictionary {
+  private let values: [AnyHashable: Any]
+
+  init(_ payload: [AnyHashable: Any]) { values = payload["aps"] as? [AnyHashable: Any] ?? [:] }
+
+  /// A key that is there; null counts as absent.
+  private func value(_ key: String) -> Any? {
+    guard let value = values[key], !(value is NSNull) else { return nil }
+    return value
+  }
+
+  var isVisible: Bool { value("alert") != nil || value("sound") != nil || value("badge") != nil }
+
+  var isSilent: Bool {
+    switch value("content-available") {
+    case let text as String: text == "1"
+    case let number as NSNumber: number.intValue == 1
+    default: false
+    }
+  }
+
+  func fill(_ data: inout NotificationData) {
+    switch value("alert") {
+    case let text as String: data.body = text
+    case let alert as [AnyHashable: Any]:
+      // `title-loc-key` and `loc-key` name texts of the app, which are not known here.
+      data.title = alert["title"] as? String ?? ""
+      data.body = alert["body"] as? String ?? ""
+    default: break
+    }
+    data.badge = (value("badge") as? NSNumber)?.intValue ?? 0
+    data.sound = isSoundSet ? "default" : ""
+    data.categoryIdentifier = value("category") as? String ?? ""
+    data.threadIdentifier = value("thread-id") as? String ?? ""
+    data.interruptionLevel = Self.level(value("interruption-level") as? String)
+  }
+
+  private var isSoundSet: Bool { value("sound").map { ($0 as? String) != "" } ?? false }
+
+  /// The raw values of `UNNotificationInterruptionLevel`; a payload that names none is active.
+  private static func level(_ name: String?) -> Int {
+    switch name {
+    case "passive": 0
+    case "time-sensitive": 2
+    case "critical": 3
+    default: 1
+    }
+  }
+}

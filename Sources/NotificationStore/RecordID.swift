@@ -1,0 +1,51 @@
+import EncryptedSQLite
+import Foundation
+
+/// Identities of records: UUIDs in lower case, 36 characters.
+public enum RecordID {
+  /// A new identity: a version 7 UUID (RFC 9562, section 5.7), 48 bits of Unix milliseconds and 74 random bits.
+  ///
+  /// In the order of time, so that the unique index grows at its end: with wholly random keys each insert into a large
+  /// store would decrypt and encrypt a page of its own.
+  public static func random() -> String {
+    var bytes: (UInt64, UInt64) = (0, 0)
+    return withUnsafeMutableBytes(of: &bytes) { bytes in
+      PlatformCrypto.random(into: UnsafeMutableRawBufferPointer(rebasing: bytes[6...]))
+      let now = UInt64(Clock.milliseconds())
+      for index in 0..<6 { bytes[index] = UInt8(truncatingIfNeeded: now >> (40 - 8 * index)) }
+      return text(UnsafeRawBufferPointer(bytes), version: 7)
+    }
+  }
+
+  /// The identity that follows from `values` alone: a version 8 UUID (RFC 9562, section 5.8) of their digest.
+  static func derived(from values: [Value]) -> String {
+    ContentDigest.bytes(of: values).withUnsafeBytes { text($0, version: 8) }
+  }
+
+  private static func text(_ bytes: UnsafeRawBufferPointer, version: UInt8) -> String {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { text in
+      var position = 0
+      for index in 0..<16 {
+        if index == 4 || index == 6 || index == 8 || index == 10 {
+          text[position] = UInt8(ascii: "-")
+          position += 1
+        }
+        let byte =
+          switch index {
+          case 6: bytes[6] & 0x0f | version << 4
+          // The variant of RFC 9562, section 4.1.
+          case 8: bytes[8] & 0x3f | 0x80
+          default: bytes[index]
+          }
+        text[position] = digit(byte >> 4)
+        text[position + 1] = digit(byte & 15)
+        position += 2
+      }
+      return String(decoding: text, as: UTF8.self)
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+}

@@ -1,0 +1,67 @@
+import CCommandLine
+import Foundation
+
+/// The options and operands of one subcommand, read by getopt_long.
+struct Arguments {
+  private var values: [String: String] = [:]
+  private(set) var operands: [String] = []
+  /// What getopt_long returns for the first option: above every character, which it returns for its own errors.
+  private static let firstOption: Int32 = 256
+
+  /// - Parameter arguments: what stands after the subcommand's name.
+  init(_ arguments: [String], for command: any Command.Type) throws {
+    let options = command.options + [.help]
+    var words = ([command.name] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    let names = options.map { strdup($0.name) }
+    defer { for name in names { free(name) } }
+    var table = options.indices.map { index in
+      CCommandLine.option(
+        name: names[index], has_arg: options[index].value == nil ? no_argument : required_argument, flag: nil,
+        val: Self.firstOption + Int32(index))
+    }
+    table.append(CCommandLine.option(name: nil, has_arg: 0, flag: nil, val: 0))
+
+    command_line_restart()
+    let count = Int32(words.count - 1)
+    while true {
+      let result = getopt_long(count, &words, ":", table, nil)
+      if result == -1 { break }
+      let word = words[max(1, Int(command_line_index()) - 1)].map { String(cString: $0) } ?? ""
+      guard result >= Self.firstOption else {
+        // Only the option's name: what follows it might be a secret.
+        let name = word.hasPrefix("--") ? String(word.prefix { $0 != "=" }) : "-" + word.dropFirst().prefix(1)
+        throw UsageError(
+          result == Int32(UInt8(ascii: ":"))
+            ? "\(name) needs a value" : "\(name) is not an option of \(command.name), and no option takes a key itself")
+      }
+      let option = options[Int(result - Self.firstOption)]
+      // getopt takes any beginning of a name. Here that would make a file's name of a key after `--key`.
+      let before = words[max(1, Int(command_line_index()) - 2)].map { String(cString: $0) } ?? ""
+      guard ["--\(option.name)", "--\(option.name)="].contains(where: { word.hasPrefix($0) || before == $0 }) else {
+        throw UsageError("write --\(option.name) in full, and note that no option takes a key itself")
+      }
+      guard values[option.name] == nil else { throw UsageError("--\(option.name) is given twice") }
+      values[option.name] = command_line_argument().map { String(cString: $0) } ?? ""
+    }
+    operands = words[Int(command_line_index())..<Int(count)].compactMap { $0.map { String(cString: $0) } }
+    guard operands.count <= command.maximumOperands || has("help") else {
+      throw UsageError("\(command.name) takes \(command.maximumOperands == 0 ? "no" : "one") operand")
+    }
+  }
+
+  func has(_ name: String) -> Bool { values[name] != nil }
+
+  func value(_ name: String) -> String? { values[name] }
+
+  func required(_ name: String) throws -> String {
+    guard let value = values[name] else { throw UsageError("--\(name) is missing") }
+    return value
+  }
+
+  func integer(_ name: String) throws -> Int64? {
+    guard let text = values[name] else { return nil }
+    guard let number = Int64(text), number >= 0 else { throw UsageError("--\(name) takes a whole number") }
+    return number
+  }
+}

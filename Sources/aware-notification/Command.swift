@@ -1,0 +1,49 @@
+/// One subcommand.
+protocol Command {
+  static var name: String { get }
+  /// One line for the list of commands.
+  static var summary: String { get }
+  /// What follows the command's name, such as `--db PATH [FILE]`.
+  static var usage: String { get }
+  /// The paragraphs below the usage line.
+  static var details: String { get }
+  static var options: [Option] { get }
+  /// How many operands it takes at most.
+  static var maximumOperands: Int { get }
+
+  /// Does the work and returns the exit status.
+  ///
+  /// - Throws: ``UsageError`` (exit 2), or any other error (exit 1).
+  static func run(_ arguments: Arguments) throws -> Int32
+}
+
+extension Command {
+  static var maximumOperands: Int { 0 }
+}
+
+/// A long option.
+struct Option {
+  let name: String
+  /// The placeholder of its value; nil for a switch.
+  var value: String?
+  let help: String
+}
+
+extension Option {
+  static let help = Option(name: "help", help: "show this help")
+  static let json = Option(name: "json", help: "print JSON, for programs")
+  static let database = Option(name: "db", value: "PATH", help: "the store")
+  static let keyFile = Option(name: "key-file", value: "FILE", help: "read the key from FILE, which only you may read")
+  static let keyDescriptor = Option(name: "key-fd", value: "N", help: "read the key from file descriptor N")
+  static func table(_ what: String) -> Option {
+    Option(name: "table", value: "NAME", help: "\(what): ios_notification, ios_notification_token or ios_silent_push")
+  }
+  /// What every command on a store takes. Without a key option the key is asked for on the terminal.
+  static let store = [database, keyFile, keyDescriptor]
+}
+
+/// The command was called in a way that it does not understand.
+struct UsageError: Error {
+  let message: String
+  init(_ message: String) { self.message = message }
+}

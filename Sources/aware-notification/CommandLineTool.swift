@@ -1,0 +1,84 @@
+import EncryptedSQLite
+import NotificationStore
+
+/// The program: finds the subcommand, runs it, and turns errors into messages and exit statuses.
+enum CommandLineTool {
+  static let version = "0.1.0"
+  static var commands: [any Command.Type] {
+    [Keygen.self, Init.self, Record.self, List.self, Export.self, Status.self, Migrate.self, Verify.self, Wipe.self]
+  }
+
+  static func run(_ words: [String]) -> Int32 {
+    do {
+      return try dispatch(Array(words.dropFirst()))
+    } catch let error as UsageError {
+      Output.error("\(error.message): see aware-notification --help")
+      return 2
+    } catch let error as DatabaseError {
+      Output.error(error.message)
+      return 1
+    } catch {
+      Output.error("\(error)")
+      return 1
+    }
+  }
+
+  private static func dispatch(_ words: [String]) throws -> Int32 {
+    switch words.first {
+    case nil: throw UsageError("a command is missing")
+    case "--help", "-h", "help":
+      try Output.write(help)
+      return 0
+    case "--version":
+      let cipher = (try? Connection.libraryVersion()).map { "SQLCipher \($0)" } ?? "no SQLCipher"
+      try Output.write("aware-notification \(version) (\(cipher))\n")
+      return 0
+    case let name?:
+      guard let command = commands.first(where: { $0.name == name }) else {
+        throw UsageError(name.hasPrefix("-") ? "the command comes first, then its options" : "there is no such command")
+      }
+      let arguments = try Arguments(Array(words.dropFirst()), for: command)
+      if arguments.has("help") {
+        try Output.write(help(of: command))
+        return 0
+      }
+      return try command.run(arguments)
+    }
+  }
+
+  private static var help: String {
+    """
+    usage: aware-notification COMMAND --db PATH [--key-file FILE | --key-fd N] [OPTION...]
+
+    An encrypted store for the pushes that a study's participants see.
+
+    \(commands.map { "  \($0.name.padded(to: 10)) \($0.summary)" }.joined(separator: "\n"))
+
+    aware-notification COMMAND --help tells more of each; --version prints the version.
+    The key comes from a file, a descriptor or a question on the terminal, never from the command line.
+    Exit status: 0 done, 1 failed, 2 called wrongly.
+
+    """
+  }
+
+  private static func help(of command: any Command.Type) -> String {
+    let lines = (command.options + [.help]).map { option in
+      let name = "--\(option.name)" + (option.value.map { " \($0)" } ?? "")
+      return "  \(name.padded(to: 24)) \(option.help)"
+    }
+    return """
+      usage: aware-notification \(command.name) \(command.usage)
+
+      \(command.details)
+
+      \(lines.joined(separator: "\n"))
+
+      """
+  }
+}
+
+extension String {
+  fileprivate func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+}

@@ -1,0 +1,19 @@
+import EncryptedSQLite
+
+enum Keygen: Command {
+  static let name = "keygen"
+  static let summary = "make a key file"
+  static let usage = "--key-file FILE"
+  static let details = """
+    Writes a new random 256-bit key to FILE, which must not exist and which only you can read (mode 0600).
+    Whoever has this file can read the store; without it nobody can. Keep a copy in a safe place.
+    """
+  static let options = [Option(name: "key-file", value: "FILE", help: "the file to make")]
+
+  static func run(_ arguments: Arguments) throws -> Int32 {
+    let path = try arguments.required("key-file")
+    try KeyFile.create(path, .random())
+    try Output.write("\(path)\n")
+    return 0
+  }
+}

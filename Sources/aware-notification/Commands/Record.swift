@@ -1,0 +1,119 @@
+import CCommandLine
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+
+enum Record: Command {
+  static let name = "record"
+  static let summary = "store pushes from JSON lines"
+  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--label TEXT] [--bundle ID] [FILE]"
+  static let details = """
+    Reads FILE, or standard input: a line is an APNs payload, or an object with payload and, as far as they are
+    known, id (the request's identifier), receivedAt (Unix milliseconds) and bundle (the receiving app). Visible
+    pushes become notifications, background pushes silent pushes. The store is made when it is absent.
+
+    After each commit it prints "committed N": every line up to N that could be read is on the disk. A bad line is
+    reported with its number, the rest goes on, and the exit status is 1.
+    """
+  static let options =
+    Option.store + [
+      Option(name: "label", value: "TEXT", help: "the label of the records"),
+      Option(name: "bundle", value: "ID", help: "the app, where the line does not say"),
+    ]
+  static let maximumOperands = 1
+  /// Few enough that little is done again after a kill, many enough that the sync to disk does not count.
+  private static let linesInCommit = 500
+
+  static func run(_ arguments: Arguments) throws -> Int32 {
+    let path = try arguments.required("db")
+    let input = try openInput(arguments.operands.first)
+    // What is reported as committed has to survive a power cut.
+    let store = try NotificationStore(.init(path: path, key: try arguments.key(), synchronous: .full))
+    command_line_catch_interrupts()
+    var run = Run(
+      store: store, label: arguments.value("label") ?? "", bundle: arguments.value("bundle") ?? "",
+      name: arguments.operands.first ?? "standard input")
+    try run.readAll(LineReader(input) { command_line_interrupt() != 0 })
+    try store.close()
+    let signal = command_line_interrupt()
+    return signal != 0 ? 128 + signal : run.isFlawless ? 0 : 1
+  }
+
+  private static func openInput(_ path: String?) throws -> Int32 {
+    guard let path, path != "-" else { return STDIN_FILENO }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileSystem.error("read", path, errno) }
+    return descriptor
+  }
+
+  private struct Run {
+    let store: NotificationStore
+    let label: String
+    let bundle: String
+    let name: String
+    private(set) var isFlawless = true
+    private var number = 0
+    private var waiting: [PushRecords] = []
+    private var committed = 0
+
+    init(store: NotificationStore, label: String, bundle: String, name: String) {
+      self.store = store
+      self.label = label
+      self.bundle = bundle
+      self.name = name
+    }
+
+    mutating func readAll(_ lines: LineReader) throws {
+      var lines = lines
+      while true {
+        switch lines.next() {
+        case .text(let line):
+          number += 1
+          take(line)
+        case .tooLong:
+          number += 1
+          report("this line is longer than \(LineReader.longestLine) bytes")
+        case .failed(let reason):
+          try commit()
+          throw FileSystem.error("read", name, reason)
+        case .end, .interrupted:
+          try commit()
+          return
+        }
+        if number - committed >= linesInCommit || !lines.isReady() { try commit() }
+      }
+    }
+
+    private mutating func take(_ line: ArraySlice<UInt8>) {
+      var line = line
+      // A byte order mark, which some editors write.
+      if number == 1, line.starts(with: [0xef, 0xbb, 0xbf]) { line = line.dropFirst(3) }
+      let blanks: Set<UInt8> = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
+      guard !line.allSatisfy(blanks.contains) else { return }
+      do {
+        waiting.append(try PushLine(line).records(label: label, bundle: bundle))
+      } catch let error as PushLine.Malformed {
+        report(error.reason)
+      } catch {
+        report("this line cannot be read")
+      }
+    }
+
+    private mutating func report(_ reason: String) {
+      isFlawless = false
+      Output.error("\(name):\(number): \(reason): the line is left out, the rest goes on")
+    }
+
+    private mutating func commit() throws {
+      guard number > committed else { return }
+      do {
+        if !waiting.isEmpty { try store.record(waiting) }
+      } catch let error as DatabaseError {
+        throw DatabaseError(error.code, "nothing after line \(committed) was stored: \(error.message)")
+      }
+      waiting.removeAll(keepingCapacity: true)
+      committed = number
+      try Output.write("committed \(number)\n")
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import NotificationStore
+
+enum Verify: Command {
+  static let name = "verify"
+  static let summary = "check cipher, every page, and the schema"
+  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--json]"
+  static let details = """
+    Prints a line a check, and changes nothing. The exit status is 1 when anything is wrong.
+    """
+  static let options = Option.store + [.json]
+
+  static func run(_ arguments: Arguments) throws -> Int32 {
+    let report = try StoreVerification(path: try arguments.required("db"), key: try arguments.key())
+    if arguments.has("json") {
+      let checks = report.checks.map { ["name": $0.name, "detail": $0.detail, "faults": $0.faults] as [String: Any] }
+      try Output.json(["sound": report.isSound, "checks": checks] as [String: Any])
+    } else {
+      for check in report.checks {
+        let result = check.faults.isEmpty ? "ok: \(check.detail)" : "FAULT: \(check.faults.joined(separator: "; "))"
+        try Output.write("\(check.name): \(result.escapingControls)\n")
+      }
+    }
+    return report.isSound ? 0 : 1
+  }
+}

@@ -1,0 +1,47 @@
+import EncryptedSQLite
+import Foundation
+
+/// Results go to standard output, messages to standard error.
+enum Output {
+  static func write(_ text: String) throws { try write(Array(text.utf8)) }
+
+  static func write(_ bytes: [UInt8]) throws {
+    try bytes.withUnsafeBytes { try FileSystem.write($0, to: STDOUT_FILENO, "standard output") }
+  }
+
+  /// A line on standard error. A message that cannot be written has nowhere else to go.
+  static func error(_ message: String) {
+    let line = Array("aware-notification: \(message.escapingControls)\n".utf8)
+    line.withUnsafeBytes { try? FileSystem.write($0, to: STDERR_FILENO, "standard error") }
+  }
+
+  static func json(_ object: Any) throws {
+    let data = try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
+    try write(Array(data) + [UInt8(ascii: "\n")])
+  }
+}
+
+extension String {
+  /// The text with control and direction-changing characters written as `\u{…}`: a push must not be able to drive the
+  /// terminal that shows it, or to change how a line reads.
+  var escapingControls: String {
+    guard unicodeScalars.contains(where: \.isControlling) else { return self }
+    return unicodeScalars.reduce(into: "") { text, scalar in
+      switch scalar {
+      case "\n": text += "\\n"
+      case "\t": text += "\\t"
+      case _ where scalar.isControlling: text += "\\u{\(String(scalar.value, radix: 16))}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isControlling: Bool {
+    switch value {
+    case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

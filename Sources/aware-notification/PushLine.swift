@@ -1,0 +1,58 @@
+import Foundation
+import NotificationStore
+
+/// One line of `record`'s input: a bare APNs payload, or an envelope with `id`, `receivedAt`, `bundle` and `payload`.
+struct PushLine {
+  struct Malformed: Error {
+    let reason: String
+  }
+
+  private let payload: [AnyHashable: Any]
+  private let id: String
+  private let receivedAt: Int64?
+  private let bundle: String
+
+  /// - Throws: ``Malformed``, whose reason holds nothing of the line itself.
+  init(_ line: some Sequence<UInt8>) throws {
+    guard let value = try? JSONSerialization.jsonObject(with: Data(line)) else {
+      throw Malformed(reason: "this is not JSON")
+    }
+    guard let object = value as? [String: Any] else { throw Malformed(reason: "this is not a JSON object") }
+    guard object["aps"] == nil, let payload = object["payload"] as? [String: Any] else {
+      (payload, id, receivedAt, bundle) = (object, "", nil, "")
+      return
+    }
+    let known: Set = ["id", "receivedAt", "bundle", "payload"]
+    if let unknown = object.keys.sorted().first(where: { !known.contains($0) }) {
+      throw Malformed(reason: "beside payload there may be id, receivedAt and bundle, not \"\(unknown)\"")
+    }
+    self.payload = payload
+    id = try Self.text("id", object)
+    bundle = try Self.text("bundle", object)
+    receivedAt = try Self.time("receivedAt", object)
+  }
+
+  func records(label: String, bundle fallback: String) -> PushRecords {
+    PushRecords(
+      payload: payload, identifier: id, bundle: bundle.isEmpty ? fallback : bundle,
+      receivedAt: receivedAt ?? Clock.milliseconds(), label: label)
+  }
+
+  private static func text(_ key: String, _ object: [String: Any]) throws -> String {
+    switch object[key] {
+    case nil, is NSNull: return ""
+    case let text as String: return text
+    default: throw Malformed(reason: "\(key) is not a text")
+    }
+  }
+
+  private static func time(_ key: String, _ object: [String: Any]) throws -> Int64? {
+    switch object[key] {
+    case nil, is NSNull: return nil
+    case let number as NSNumber:
+      guard let milliseconds = Int64(exactly: number), milliseconds >= 0 else { fallthrough }
+      return milliseconds
+    default: throw Malformed(reason: "\(key) is not a time in Unix milliseconds")
+    }
+  }
+}
