@@ -38,7 +38,7 @@ struct Arguments {
       let option = options[Int(result - Self.firstOption)]
       // getopt takes any beginning of a name. Here that would make a file's name of a key after `--key`.
       let before = words[max(1, Int(command_line_index()) - 2)].map { String(cString: $0) } ?? ""
-      guard ["--\(option.name)", "--\(option.name)="].contains(where: { word.hasPrefix($0) || before == $0 }) else {
+      guard word.hasPrefix("--\(option.name)") || before == "--\(option.name)" else {
         throw UsageError("write --\(option.name) in full, and note that no option takes a key itself")
       }
       guard values[option.name] == nil else { throw UsageError("--\(option.name) is given twice") }

@@ -1,1 +1,2 @@
-// x
+import Testing
+@Suite struct Placeholder {}

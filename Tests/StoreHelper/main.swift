@@ -1,1 +1,72 @@
-// x
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+
+// Does to a store what an app would, in a process of its own that a test may stop or kill.
+//
+//   store-helper open|create|read DB KEYFILE      prints "ok", or the error's code
+//   store-helper insert DB KEYFILE COUNT          looks a row up and inserts it, COUNT times
+//   store-helper migrate DB KEYFILE               applies a step that says "in step" and then takes for ever
+//   store-helper hold DB KEYFILE SQL              runs SQL in a write transaction and holds it until its input ends
+//
+// With AS_NOBODY=1 in the environment it gives up root first.
+
+func say(_ text: String) {
+  FileHandle.standardOutput.write(Data((text + "\n").utf8))
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let (command, path) = (arguments[0], arguments[1])
+let key = try KeyFile.read(arguments[2])
+if ProcessInfo.processInfo.environment["AS_NOBODY"] == "1", geteuid() == 0 {
+  guard setgid(65534) == 0, setuid(65534) == 0 else { fatalError("cannot give up root") }
+}
+
+do {
+  switch command {
+  case "open":
+    try NotificationStore(.init(path: path, key: key, creating: false)).close()
+  case "create":
+    try NotificationStore(.init(path: path, key: key)).close()
+  case "read":
+    try NotificationStore(.init(path: path, key: key, access: .readOnly)).close()
+  case "insert":
+    let store = try NotificationStore(.init(path: path, key: key))
+    for number in 0..<Int(arguments[3])! {
+      try store.database.write { connection in
+        _ = try connection.integer("SELECT count(*) FROM ios_silent_push WHERE payload = 'none'")
+        let text = "\(getpid())-\(number)"
+        try connection.run(
+          "INSERT INTO ios_silent_push (timestamp, deviceId, label, timezone, os, jsonVersion, payload, recordId) "
+            + "VALUES (1, 'd', '', 0, 'iOS', 2, ?, ?)", .text(text), .text(text))
+      }
+    }
+    try store.close()
+  case "migrate":
+    let slow = Migration(
+      version: 3, name: "slow",
+      sql: "UPDATE ios_silent_push SET label = 'third', jsonVersion = 3 + take_for_ever(id)")
+    let connection = try Connection.open(path, key: key)
+    try connection.register("take_for_ever") { values in
+      if case .integer(57)? = values.first {
+        say("in step")
+        sleep(60)
+      }
+      return .integer(0)
+    }
+    try SchemaMigrator(Migration.all + [slow]).migrate(connection)
+  case "hold":
+    let connection = try Connection.open(path, key: key)
+    try connection.writeTransaction {
+      try connection.execute(arguments[3])
+      say("holding")
+      _ = FileHandle.standardInput.readDataToEndOfFile()
+    }
+  default:
+    fatalError("no such command")
+  }
+  say("ok")
+} catch let error as DatabaseError {
+  say(error.code.rawValue)
+  exit(1)
+}

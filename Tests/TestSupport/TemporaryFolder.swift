@@ -1,0 +1,34 @@
+import Foundation
+
+/// A fresh folder for one test, removed with the last reference to it.
+public final class TemporaryFolder: Sendable {
+  public let path: String
+
+  public init() {
+    var template = Array((NSTemporaryDirectory() + "/aware-test-XXXXXX").utf8CString)
+    precondition(mkdtemp(&template) != nil, "cannot make a temporary folder")
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  public func path(_ name: String) -> String { path + "/" + name }
+
+  public func write(_ name: String, _ text: String, mode: Int = 0o600) -> String {
+    let path = path(name)
+    _ = FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+    return path
+  }
+
+  /// The names in the folder, sorted.
+  public var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }
+
+  /// The bytes of each file in the folder, for comparing before and after.
+  public var contents: [String: Data] {
+    Dictionary(uniqueKeysWithValues: names.compactMap { name in
+      FileManager.default.contents(atPath: path(name)).map { (name, $0) }
+    })
+  }
+}
