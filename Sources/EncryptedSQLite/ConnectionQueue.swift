@@ -93,7 +93,8 @@ public final class ConnectionQueue: @unchecked Sendable {
         throw error.code == .keyChanged
           ? error
           : DatabaseError(
-            .keyChanged, "\(path) was replaced by a file that does not open with this key: open it with the current key")
+            .keyChanged, "\(path) was replaced by a file that does not open with this key: open it with the current key"
+          )
       } catch let second as DatabaseError where second.isAboutTheFile {
         reset()
         throw second

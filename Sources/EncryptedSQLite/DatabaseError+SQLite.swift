@@ -1,5 +1,8 @@
 import CSQLCipher
 
+/// `SQLITE_READONLY_DBMOVED`, a macro that Swift cannot read.
+private let readOnlyFileMoved = SQLITE_READONLY | 4 << 8
+
 extension DatabaseError {
   /// The error for a result code of SQLite.
   ///
@@ -25,7 +28,7 @@ extension DatabaseError {
       case SQLITE_BUSY, SQLITE_LOCKED:
         (.busy, "\(path) is in use by another connection: end what holds it, or try again later")
       case SQLITE_FULL: (.diskFull, "the disk is full: free some space and try again; \(path) is as it was before")
-      case SQLITE_READONLY where code == SQLITE_READONLY | 4 << 8:  // SQLITE_READONLY_DBMOVED, a macro that Swift cannot read
+      case SQLITE_READONLY where code == readOnlyFileMoved:
         (.fileReplaced, "another file stands at \(path), or none: open the store again")
       case SQLITE_READONLY: (.readOnly, "\(path) cannot be written: check the mode of the file and of its folder")
       case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:

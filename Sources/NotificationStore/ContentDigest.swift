@@ -85,7 +85,7 @@ extension NotificationData {
 
   /// Calls `body` with the digest of the content as the system delivered it: that of ``deliveredValues``, unless it was
   /// taken before the content was changed.
-  func withContentDigest<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+  package func withContentDigest<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     if let deliveredDigest { return try deliveredDigest.withUnsafeBytes(body) }
     let texts =
       bundleIdentifier.utf8.count + title.utf8.count + self.body.utf8.count + categoryIdentifier.utf8.count

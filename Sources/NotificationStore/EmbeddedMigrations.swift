@@ -18,7 +18,7 @@ extension Migration {
       sql: #"""
         -- jsonVersion 2: rows that can be told apart anywhere, the time zone to the minute, one row a push, the upload ledger.
         --
-        -- derived_uuid(…) gives a UUID, and content_digest(…) 16 bytes, that depend on their arguments alone (README.md here).
+        -- derived_uuid(…) gives a UUID that depends on its arguments alone (README.md here).
 
         -- Every record: its own identity, whatever copy of the store it is read from, and the minutes east of Greenwich.
         ALTER TABLE ios_notification ADD COLUMN recordId TEXT NOT NULL DEFAULT '';

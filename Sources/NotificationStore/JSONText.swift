@@ -29,7 +29,8 @@ struct JSONText {
   /// RFC 8259, section 7: quotation mark, reverse solidus and the control characters are escaped.
   private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
     var start = 0
-    for (index, byte) in text.enumerated() where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+    for (index, byte) in text.enumerated() where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    {
       bytes.append(contentsOf: text[start..<index])
       start = index + 1
       switch byte {

@@ -15,7 +15,8 @@ extension NotificationStore {
     try database.withWriter { connection in
       try connection.writeTransaction {
         for table in Self.tables + ["delivery_receipt"] { try connection.execute("DELETE FROM \(table)") }
-        let columns = "idempotencyKey = NULL, firstId = NULL, lastId = NULL, rowCount = NULL, digest = NULL, "
+        let columns =
+          "idempotencyKey = NULL, firstId = NULL, lastId = NULL, rowCount = NULL, digest = NULL, "
           + "envelopeTime = NULL, encoderVersion = NULL, serverType = NULL, destination = NULL, attempts = 0, "
           + "notBefore = 0, sentThroughId = 0"
         try connection.execute("UPDATE upload_ledger SET \(columns); DELETE FROM sqlite_sequence")

@@ -9,6 +9,12 @@ extension NotificationStore {
     public var isMerged = false
     /// The row of the silent push.
     public var silentPushId: Int64?
+
+    public init(notificationId: Int64? = nil, isMerged: Bool = false, silentPushId: Int64? = nil) {
+      self.notificationId = notificationId
+      self.isMerged = isMerged
+      self.silentPushId = silentPushId
+    }
   }
 
   /// Stores a push; one push is one row.

@@ -86,7 +86,8 @@ public final class NotificationStore: Sendable {
     guard let step = try migrator.pending(on: connection).first else { return }
     throw DatabaseError(
       .migrationNeeded,
-      "\(connection.path) has jsonVersion \(step.version - 1) and this program reads \(migrator.currentVersion): run migrate")
+      "\(connection.path) has jsonVersion \(step.version - 1) and this program reads \(migrator.currentVersion): run migrate"
+    )
   }
 
   /// The store's own device id, made once.

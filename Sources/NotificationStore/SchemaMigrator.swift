@@ -21,7 +21,8 @@ public struct SchemaMigrator: Sendable {
   public func version(of connection: Connection) throws -> Int {
     let version = Int(try connection.integer("PRAGMA user_version") ?? 0)
     guard version == 0 else { return version }
-    let tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('ios_notification', "
+    let tables =
+      "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('ios_notification', "
       + "'ios_notification_token', 'ios_silent_push')"
     return try connection.integer(tables) == 0 ? 0 : 1
   }
@@ -45,7 +46,7 @@ public struct SchemaMigrator: Sendable {
   @discardableResult
   public func migrate(_ connection: Connection) throws -> [Migration] {
     guard try !pending(on: connection).isEmpty else { return [] }
-    try Self.registerFunctions(on: connection)
+    try Self.registerFunction(on: connection)
     var applied: [Migration] = []
     while let step = try applyNext(connection) { applied.append(step) }
     return applied
@@ -102,9 +103,8 @@ public struct SchemaMigrator: Sendable {
     }
   }
 
-  /// The functions that the steps' SQL may call (Migrations/README.md).
-  static func registerFunctions(on connection: Connection) throws {
+  /// The function that the steps' SQL may call (Migrations/README.md).
+  static func registerFunction(on connection: Connection) throws {
     try connection.register("derived_uuid") { .text(RecordID.derived(from: $0)) }
-    try connection.register("content_digest") { .blob(ContentDigest.bytes(of: $0)) }
   }
 }

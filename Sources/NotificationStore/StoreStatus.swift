@@ -30,7 +30,8 @@ public struct StoreStatus: Sendable {
       _ = try migrator.pending(on: connection)
       let version = try migrator.version(of: connection)
       let existing = try NotificationStore.tables.filter { table in
-        try connection.integer("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", .text(table)) == 1
+        try connection.integer("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", .text(table))
+          == 1
       }
       let tables = try existing.map { table in
         let count = try connection.integer("SELECT count(*) FROM \(table)") ?? 0

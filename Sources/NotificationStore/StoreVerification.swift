@@ -20,7 +20,8 @@ public struct StoreVerification: Sendable {
   public init(path: String, key: EncryptionKey, migrator: SchemaMigrator = SchemaMigrator()) throws {
     let connection = try Connection.open(path, key: key, options: .init(access: .readOnly))
     checks = [
-      Self.cipher(connection), Self.pages(connection), Self.integrity(connection), Self.migrations(connection, migrator),
+      Self.cipher(connection), Self.pages(connection), Self.integrity(connection),
+      Self.migrations(connection, migrator),
       Self.schema(connection, migrator),
     ]
     try connection.close()

@@ -11,7 +11,9 @@ public enum Keys {
   public static var raw: EncryptionKey { get throws { try EncryptionKey(rawText) } }
   public static var salted: EncryptionKey { get throws { try EncryptionKey(saltedText) } }
   public static var passphrase: EncryptionKey { get throws { try EncryptionKey(passphraseText) } }
-  public static var wrong: EncryptionKey { get throws { try EncryptionKey("x'" + String(repeating: "7", count: 64) + "'") } }
+  public static var wrong: EncryptionKey {
+    get throws { try EncryptionKey("x'" + String(repeating: "7", count: 64) + "'") }
+  }
 
   /// The error that `body` throws, nil when it throws none.
   public static func error(_ body: () throws -> Void) -> DatabaseError.Code? {

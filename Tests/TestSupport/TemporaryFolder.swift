@@ -27,8 +27,9 @@ public final class TemporaryFolder: Sendable {
 
   /// The bytes of each file in the folder, for comparing before and after.
   public var contents: [String: Data] {
-    Dictionary(uniqueKeysWithValues: names.compactMap { name in
-      FileManager.default.contents(atPath: path(name)).map { (name, $0) }
-    })
+    Dictionary(
+      uniqueKeysWithValues: names.compactMap { name in
+        FileManager.default.contents(atPath: path(name)).map { (name, $0) }
+      })
   }
 }

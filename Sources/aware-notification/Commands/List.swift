@@ -28,7 +28,9 @@ enum List: Command {
       }
       switch table {
       case NotificationData.databaseTableName:
-        try show(store.notifications, after, limit) { "\($0.bundleIdentifier)  \($0.title.isEmpty ? "" : $0.title + ": ")\($0.body)" }
+        try show(store.notifications, after, limit) {
+          "\($0.bundleIdentifier)  \($0.title.isEmpty ? "" : $0.title + ": ")\($0.body)"
+        }
       case NotificationTokenData.databaseTableName:
         try show(store.tokens, after, limit) { $0.token }
       default:

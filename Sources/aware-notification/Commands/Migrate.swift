@@ -26,7 +26,8 @@ enum Migrate: Command {
       try Output.json(["from": before, "jsonVersion": after, "dryRun": isDryRun, "steps": list] as [String: Any])
     } else {
       for step in steps {
-        try Output.write("\(isDryRun ? "would apply" : "applied") v\(step.version) \(step.name) (sha256 \(step.sha256))\n")
+        try Output.write(
+          "\(isDryRun ? "would apply" : "applied") v\(step.version) \(step.name) (sha256 \(step.sha256))\n")
       }
       if steps.isEmpty { try Output.write("nothing to do: jsonVersion \(after) is current\n") }
     }

@@ -1,0 +1,43 @@
+# make setup             installs what is missing (SQLCIPHER=backports: SQLCipher 4 on Debian 12)
+# make demo              the main job from end to end, in a temporary folder
+# make test              the test-suite, on the SQLCipher that is installed
+# make test-sqlcipher4   the same on SQLCipher 4, unpacked beside an installed 3.4.1
+# make lint | bench | sanitize | build | embed
+
+SWIFT ?= swift
+SQLCIPHER ?=
+PRIVATE := $(CURDIR)/.sqlcipher4
+
+.PHONY: setup build demo test test-sqlcipher4 lint bench sanitize embed
+
+setup:
+	@Scripts/setup $(SQLCIPHER)
+
+build: setup
+	$(SWIFT) build
+
+demo: setup
+	@$(SWIFT) build --quiet --product aware-notification
+	@Examples/demo "$$($(SWIFT) build --show-bin-path)/aware-notification"
+
+test: setup
+	$(SWIFT) test
+
+test-sqlcipher4: setup
+	@Scripts/private-sqlcipher $(PRIVATE)
+	PKG_CONFIG_PATH=$(PRIVATE)/pkgconfig SQLCIPHER_SHELL=$(PRIVATE)/bin/sqlcipher EXPECT_SQLCIPHER=4 \
+	  $(SWIFT) test --scratch-path .build/sqlcipher4 -Xlinker -rpath -Xlinker $(PRIVATE)/lib
+
+lint: setup
+	@Scripts/lint
+
+bench: setup
+	@$(SWIFT) run -c release --quiet --package-path Benchmarks store-benchmark
+
+# The leak checker is off: the Swift runtime's own allocations at start never go away.
+sanitize: setup
+	$(SWIFT) test --sanitize=thread --scratch-path .build/thread
+	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --sanitize=address --scratch-path .build/address
+
+embed:
+	@Scripts/embed-migrations

@@ -1,0 +1,35 @@
+import EncryptedSQLite
+import Testing
+
+@testable import NotificationStore
+
+@Suite struct ContentDigestTests {
+  /// Rows are digested without allocations; the plain form is the definition.
+  @Test(arguments: ["", "é vs é, ﷽, 👩‍👩‍👧‍👦", String(repeating: "long ", count: 2000)])
+  func bothFormsAgree(text: String) {
+    var data = NotificationData()
+    (data.bundleIdentifier, data.title, data.body, data.sound) = ("b" + text, text, text + "x", "default")
+    (data.badge, data.interruptionLevel) = (-3, 2)
+    let digest = data.withContentDigest { [UInt8]($0) }
+    #expect(digest == ContentDigest.bytes(of: data.deliveredValues))
+    #expect(digest.count == 16)
+  }
+
+  @Test func boundariesBetweenFieldsCount() {
+    let values: [[Value]] = [
+      [.text("ab"), .text("c")], [.text("a"), .text("bc")], [.text("abc")], [.blob([97, 98, 99])], [.text("1")],
+      [.integer(1)], [.real(1)], [.null], [], [.null, .null],
+    ]
+    #expect(Set(values.map(ContentDigest.bytes)).count == values.count)
+  }
+
+  @Test func theEncodingIsFrozen() {
+    // hashlib.sha256(b"t" + (1).to_bytes(8, "little") + b"a" + b"i" + (8).to_bytes(8, "little")
+    //   + (-1).to_bytes(8, "little", signed=True)).hexdigest()[:32]
+    #expect(hexadecimal(ContentDigest.bytes(of: [.text("a"), .integer(-1)])) == "2e9738dc4b2f2672682bea4e1090edff")
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}
