@@ -120,10 +120,10 @@ public final class Connection {
 
   private func transaction<Result>(_ begin: String, _ body: () throws -> Result) throws -> Result {
     precondition(!isInTransaction, "a transaction is open on this connection: transactions do not nest")
-    try execute(begin)
+    try run(begin)
     do {
       let result = try body()
-      try execute("COMMIT")
+      try run("COMMIT")
       return result
     } catch {
       // SQLite has rolled back by itself after a full disk or an I/O error.

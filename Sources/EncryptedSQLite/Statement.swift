@@ -9,7 +9,7 @@ import CSQLCipher
 public final class Statement {
   let handle: OpaquePointer
   private unowned let connection: Connection
-  private var arena = Arena()
+  private let arena = Arena()
   /// The first failed binding since the last step. All of them are mistakes that a step must not hide.
   private var bindStatus = SQLITE_OK
   var isInUse = false
@@ -142,7 +142,9 @@ public final class Statement {
 }
 
 /// Memory for the texts of one row, at addresses that stay until `reset`.
-private struct Arena: ~Copyable {
+///
+/// A class, for a mutating call on a struct in a class is checked at run time for exclusive access, each text anew.
+private final class Arena {
   private var block: UnsafeMutableRawBufferPointer
   private var used = 0
   /// Blocks that a row outgrew: still bound until the row is done.
@@ -158,7 +160,7 @@ private struct Arena: ~Copyable {
   }
 
   @inline(__always)
-  mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer {
+  func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer {
     if block.count - used < bytes.count { grow(for: bytes.count) }
     // Allocated with a size above 0, so there is a base address.
     let target = block.baseAddress.unsafelyUnwrapped + used
@@ -167,19 +169,19 @@ private struct Arena: ~Copyable {
     return UnsafeRawPointer(target)
   }
 
-  private mutating func grow(for count: Int) {
+  private func grow(for count: Int) {
     outgrown.append(block)
     block = .allocate(byteCount: max(2 * block.count, count), alignment: 16)
     used = 0
   }
 
   @inline(__always)
-  mutating func reset() {
+  func reset() {
     used = 0
     if !outgrown.isEmpty || block.count > Self.largestKept { shrink() }
   }
 
-  private mutating func shrink() {
+  private func shrink() {
     for block in outgrown { block.deallocate() }
     outgrown = []
     if block.count > Self.largestKept {
