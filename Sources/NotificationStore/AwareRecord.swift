@@ -41,21 +41,6 @@ extension AwareRecord {
     row.append(timezoneOffset)
   }
 
-  mutating func readLeading(_ row: inout RowReader) {
-    id = row.int64()
-    timestamp = row.int64()
-    deviceId = row.string()
-    label = row.string()
-    timezone = row.int()
-    os = row.string()
-    jsonVersion = row.int()
-  }
-
-  mutating func readTrailing(_ row: inout RowReader) {
-    recordId = row.string()
-    timezoneOffset = row.int()
-  }
-
   mutating func readCommon(_ dictionary: RecordDictionary) {
     id = dictionary.id
     timestamp = dictionary.int64("timestamp", default: timestamp)

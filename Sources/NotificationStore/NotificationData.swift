@@ -6,10 +6,10 @@ public struct NotificationData: AwareRecord, Equatable {
   public static let TABLE_NAME = databaseTableName
 
   public var id: Int64?
-  public var timestamp: Int64 = 0
+  public var timestamp: Int64
   public var deviceId = ""
   public var label = ""
-  public var timezone = 0
+  public var timezone: Int
   public var os = AwareRecordDefaults.os
   public var jsonVersion = AwareRecordDefaults.jsonVersion
 
@@ -28,12 +28,16 @@ public struct NotificationData: AwareRecord, Equatable {
   /// passive 0, active 1, time-sensitive 2, critical 3; 0 before iOS 15.
   public var interruptionLevel = 0
 
-  public var recordId = ""
-  public var timezoneOffset = 0
+  public var recordId: String
+  public var timezoneOffset: Int
   public var source = NotificationSource.foreground
   /// The digest of the content as the system delivered it, where that is not what the fields hold now.
   package var deliveredDigest: [UInt8]?
+}
 
+// Initializers stand outside the type, so that it keeps its memberwise one, by which `init(row:)` fills a record
+// without a copy. What `init(timestamp:label:)` sets has no default: so the one cannot be taken for the other.
+extension NotificationData {
   /// - Parameter timestamp: Unix time in milliseconds.
   public init(timestamp: Int64 = Clock.milliseconds(), label: String = "") {
     self.timestamp = timestamp
@@ -109,17 +113,11 @@ extension NotificationData {
   }
 
   public init(row: inout RowReader) {
-    readLeading(&row)
-    notificationId = row.string()
-    title = row.string()
-    body = row.string()
-    categoryIdentifier = row.string()
-    bundleIdentifier = row.string()
-    sound = row.string()
-    badge = row.int()
-    threadIdentifier = row.string()
-    interruptionLevel = row.int()
-    readTrailing(&row)
-    source = NotificationSource(rawValue: row.string()) ?? .import
+    self.init(
+      id: row.int64(), timestamp: row.int64(), deviceId: row.string(), label: row.string(), timezone: row.int(),
+      os: row.string(), jsonVersion: row.int(), notificationId: row.string(), title: row.string(), body: row.string(),
+      categoryIdentifier: row.string(), bundleIdentifier: row.string(), sound: row.string(), badge: row.int(),
+      threadIdentifier: row.string(), interruptionLevel: row.int(), recordId: row.string(), timezoneOffset: row.int(),
+      source: NotificationSource(rawValue: row.string()) ?? .import)
   }
 }

@@ -6,19 +6,23 @@ public struct SilentPushData: AwareRecord, Equatable {
   public static let TABLE_NAME = databaseTableName
 
   public var id: Int64?
-  public var timestamp: Int64 = 0
+  public var timestamp: Int64
   public var deviceId = ""
   public var label = ""
-  public var timezone = 0
+  public var timezone: Int
   public var os = AwareRecordDefaults.os
   public var jsonVersion = AwareRecordDefaults.jsonVersion
 
   /// The whole push as JSON text.
   public var payload = ""
 
-  public var recordId = ""
-  public var timezoneOffset = 0
+  public var recordId: String
+  public var timezoneOffset: Int
+}
 
+// Initializers stand outside the type, so that it keeps its memberwise one, by which `init(row:)` fills a record
+// without a copy. What `init(timestamp:label:)` sets has no default: so the one cannot be taken for the other.
+extension SilentPushData {
   /// - Parameter timestamp: Unix time in milliseconds.
   public init(timestamp: Int64 = Clock.milliseconds(), label: String = "") {
     self.timestamp = timestamp
@@ -56,8 +60,9 @@ extension SilentPushData {
   }
 
   public init(row: inout RowReader) {
-    readLeading(&row)
-    payload = row.string()
-    readTrailing(&row)
+    self.init(
+      id: row.int64(), timestamp: row.int64(), deviceId: row.string(), label: row.string(), timezone: row.int(),
+      os: row.string(), jsonVersion: row.int(), payload: row.string(), recordId: row.string(),
+      timezoneOffset: row.int())
   }
 }
