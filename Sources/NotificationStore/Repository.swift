@@ -4,10 +4,13 @@ import EncryptedSQLite
 ///
 /// Safe to use from any thread. Inserting many is one transaction; reading goes page by page, so that memory stays flat
 /// whatever the table's size.
+///
+/// What goes through many rows is `@inlinable`, and so is compiled for the type of record where an app calls it. As
+/// generic code it would ask at each row how to copy and to destroy a record.
 public struct Repository<Record: StoredRecord>: Sendable {
-  private let database: Database
-  private let deviceId: String
-  private let sql = TableSQL(Record.self)
+  @usableFromInline let database: Database
+  @usableFromInline let deviceId: String
+  @usableFromInline let sql = TableSQL(Record.self)
 
   /// - Parameter deviceId: what a record with an empty device id is stored under.
   public init(_ database: Database, deviceId: String) {
@@ -21,66 +24,93 @@ public struct Repository<Record: StoredRecord>: Sendable {
   ///
   /// - Returns: the record with the id of its row.
   /// - Throws: `constraint` when a unique value is taken; `busy`, `diskFull`, `keyChanged` and the like.
+  @inlinable
   @discardableResult
   public func insert(_ record: Record) throws -> Record {
     var record = record
-    record.id = try database.write { try Self.insert([record], sql, deviceId, $0)[0] }
+    record.id = try database.write { connection in
+      try connection.withStatement(sql.insert) { try Self.insert(record, deviceId, $0, connection) }
+    }
     return record
   }
 
   /// Stores `records` in their order: all, or none.
   ///
   /// - Returns: the ids of their rows.
+  @inlinable
   @discardableResult
   public func insert(_ records: [Record]) throws -> [Int64] {
     try database.write { try Self.insert(records, sql, deviceId, $0) }
   }
 
   /// As the synchronous form, without blocking a thread.
+  @inlinable
   @discardableResult
   public func insert(_ records: [Record]) async throws -> [Int64] {
     try await database.write { [sql, deviceId] in try Self.insert(records, sql, deviceId, $0) }
   }
 
+  @inlinable
   static func insert(
     _ records: [Record], _ sql: TableSQL, _ deviceId: String, _ connection: Connection
   ) throws -> [Int64] {
     try connection.withStatement(sql.insert) { statement in
       var ids: [Int64] = []
       ids.reserveCapacity(records.count)
-      for record in records {
-        var row = RowBinder(statement, deviceId: deviceId)
-        record.bind(to: &row)
-        try statement.run()
-        ids.append(connection.lastInsertedRowID)
+      // By index: each record is read where it is, and not copied.
+      for index in records.indices {
+        ids.append(try insert(records[index], deviceId, statement, connection))
       }
       return ids
     }
   }
 
+  /// Stores `record` by `statement`, which is that of ``TableSQL/insert``.
+  @inlinable
+  static func insert(
+    _ record: Record, _ deviceId: String, _ statement: Statement, _ connection: Connection
+  ) throws -> Int64 {
+    var row = RowBinder(statement, deviceId: deviceId)
+    record.bind(to: &row)
+    try statement.run()
+    return connection.lastInsertedRowID
+  }
+
   // MARK: Reading
 
   /// At most `limit` records with an id above `id`, in the order of their ids.
+  @inlinable
   public func page(after id: Int64 = 0, limit: Int) throws -> [Record] {
-    try database.read { try Self.page(after: id, limit, sql, $0) }
+    try database.read { connection in
+      var records: [Record] = []
+      try Self.read(&records, after: id, limit, sql, connection)
+      return records
+    }
   }
 
   /// As the synchronous form, without blocking a thread.
+  @inlinable
   public func page(after id: Int64 = 0, limit: Int) async throws -> [Record] {
-    try await database.read { [sql] in try Self.page(after: id, limit, sql, $0) }
+    try await database.read { [sql] connection in
+      var records: [Record] = []
+      try Self.read(&records, after: id, limit, sql, connection)
+      return records
+    }
   }
 
-  private static func page(after id: Int64, _ limit: Int, _ sql: TableSQL, _ connection: Connection) throws -> [Record]
-  {
+  /// Replaces what `records` holds by the page, in the memory that it has.
+  @inlinable
+  static func read(
+    _ records: inout [Record], after id: Int64, _ limit: Int, _ sql: TableSQL, _ connection: Connection
+  ) throws {
     try connection.withStatement(sql.page) { statement in
+      records.removeAll(keepingCapacity: true)
       statement.bind(id, at: 1)
       statement.bind(Int64(limit), at: 2)
-      var records: [Record] = []
       while try statement.step() {
         var row = RowReader(statement)
         records.append(Record(row: &row))
       }
-      return records
     }
   }
 
@@ -123,11 +153,13 @@ public struct Repository<Record: StoredRecord>: Sendable {
 /// while let record = try cursor.next() { print(record.title) }
 /// ```
 public struct RecordCursor<Record: StoredRecord> {
-  private let repository: Repository<Record>
-  private let pageSize: Int
-  private var lastID: Int64
-  private var page: ArraySlice<Record> = []
-  private var isAtEnd = false
+  @usableFromInline let repository: Repository<Record>
+  @usableFromInline let pageSize: Int
+  @usableFromInline var lastID: Int64
+  @usableFromInline var page: [Record] = []
+  /// Where in `page` the next record is.
+  @usableFromInline var position = 0
+  @usableFromInline var isAtEnd = false
 
   init(_ repository: Repository<Record>, after id: Int64, pageSize: Int) {
     self.repository = repository
@@ -136,21 +168,31 @@ public struct RecordCursor<Record: StoredRecord> {
   }
 
   /// The next record, nil after the last.
+  @inlinable
   public mutating func next() throws -> Record? {
-    if page.isEmpty, !isAtEnd {
-      let records = try repository.page(after: lastID, limit: pageSize)
-      isAtEnd = records.count < pageSize
-      lastID = records.last?.id ?? lastID
-      page = records[...]
+    if position == page.count, !isAtEnd {
+      // The page's memory is used again. Where reading fails, no half of a page stays behind.
+      var records = page
+      page = []
+      position = 0
+      try repository.database.read {
+        try Repository.read(&records, after: lastID, pageSize, repository.sql, $0)
+      }
+      page = records
+      isAtEnd = page.count < pageSize
+      lastID = page.last?.id ?? lastID
     }
-    return page.popFirst()
+    guard position < page.count else { return nil }
+    defer { position += 1 }
+    return page[position]
   }
 }
 
 /// The statements of one table, as text that is made once.
+@usableFromInline
 struct TableSQL: Sendable {
-  let insert: String
-  let page: String
+  @usableFromInline let insert: String
+  @usableFromInline let page: String
   let count: String
   let delete: String
 

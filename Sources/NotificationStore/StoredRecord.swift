@@ -25,49 +25,51 @@ extension StoredRecord {
 
 /// Gives a statement its values in order.
 public struct RowBinder {
-  private let statement: Statement
+  /// Held by who made the binder; counting the reference at each value would cost more than the value.
+  private let statement: Unmanaged<Statement>
   /// What an empty device id is stored as.
   public let deviceId: String
   private var index: Int32 = 0
 
   public init(_ statement: Statement, deviceId: String) {
-    self.statement = statement
+    self.statement = .passUnretained(statement)
     self.deviceId = deviceId
   }
 
   public mutating func append(_ value: Int64) {
     index += 1
-    statement.bind(value, at: index)
+    statement._withUnsafeGuaranteedRef { $0.bind(value, at: index) }
   }
 
   public mutating func append(_ value: Int) { append(Int64(value)) }
 
   public mutating func append(_ text: String) {
     index += 1
-    statement.bind(text, at: index)
+    statement._withUnsafeGuaranteedRef { $0.bind(text, at: index) }
   }
 
   public mutating func append(blob: UnsafeRawBufferPointer) {
     index += 1
-    statement.bind(blob: blob, at: index)
+    statement._withUnsafeGuaranteedRef { $0.bind(blob: blob, at: index) }
   }
 
   public mutating func appendNull() {
     index += 1
-    statement.bindNull(at: index)
+    statement._withUnsafeGuaranteedRef { $0.bindNull(at: index) }
   }
 }
 
 /// Takes the values of a statement's current row in order.
 public struct RowReader {
-  private let statement: Statement
+  /// Held by who made the reader; counting the reference at each value would cost more than the value.
+  private let statement: Unmanaged<Statement>
   private var index: Int32 = -1
 
-  public init(_ statement: Statement) { self.statement = statement }
+  public init(_ statement: Statement) { self.statement = .passUnretained(statement) }
 
   public mutating func int64() -> Int64 {
     index += 1
-    return statement.int64(at: index)
+    return statement._withUnsafeGuaranteedRef { $0.int64(at: index) }
   }
 
   public mutating func int() -> Int { Int(int64()) }
@@ -75,6 +77,6 @@ public struct RowReader {
   /// The text of the column, "" when it is null.
   public mutating func string() -> String {
     index += 1
-    return statement.string(at: index)
+    return statement._withUnsafeGuaranteedRef { $0.string(at: index) }
   }
 }
