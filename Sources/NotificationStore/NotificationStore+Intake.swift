@@ -46,38 +46,48 @@ extension NotificationStore {
   private static let oneDay: Int64 = 86_400_000
 
   private static func record(_ pushes: [PushRecords], _ deviceId: String, _ connection: Connection) throws -> [Intake] {
-    try pushes.map { push in
-      var intake = Intake()
-      if let notification = push.notification {
-        if let id = try idOfSamePush(notification, connection) {
-          intake.notificationId = id
-          intake.isMerged = true
-        } else {
-          intake.notificationId = try Repository.insert([notification], notificationSQL, deviceId, connection)[0]
+    try connection.withStatement(samePushSQL) { samePush in
+      try connection.withStatement(notificationSQL.insert) { insertNotification in
+        try connection.withStatement(silentPushSQL.insert) { insertSilentPush in
+          try pushes.map { push in
+            var intake = Intake()
+            if var notification = push.notification {
+              // Computed once, for the search and for the row.
+              notification.deliveredDigest = notification.withContentDigest { [UInt8]($0) }
+              if let id = try idOfSamePush(notification, samePush) {
+                intake.notificationId = id
+                intake.isMerged = true
+              } else {
+                intake.notificationId = try Repository.insert(notification, deviceId, insertNotification, connection)
+              }
+            }
+            if let silentPush = push.silentPush {
+              intake.silentPushId = try Repository.insert(silentPush, deviceId, insertSilentPush, connection)
+            }
+            return intake
+          }
         }
       }
-      if let silentPush = push.silentPush {
-        intake.silentPushId = try Repository.insert([silentPush], silentPushSQL, deviceId, connection)[0]
-      }
-      return intake
     }
   }
 
-  private static func idOfSamePush(_ notification: NotificationData, _ connection: Connection) throws -> Int64? {
+  /// The terms that compare with '' and with null are those of the partial index ios_notification_push.
+  private static let samePushSQL = """
+    SELECT id FROM ios_notification WHERE notificationId = ?1 AND contentDigest = ?2 AND notificationId <> ''
+      AND contentDigest IS NOT NULL AND timestamp BETWEEN ?3 AND ?4 AND source IN (?5, ?6) ORDER BY id LIMIT 1
+    """
+
+  /// The row of an earlier delivery, by `statement`, which is that of ``samePushSQL``.
+  private static func idOfSamePush(_ notification: NotificationData, _ statement: Statement) throws -> Int64? {
     guard !notification.notificationId.isEmpty else { return nil }
-    // The two terms before the last are those of the partial index ios_notification_push.
-    let sql = """
-      SELECT id FROM ios_notification WHERE notificationId = ?1 AND contentDigest = ?2 AND notificationId <> ''
-        AND contentDigest IS NOT NULL AND timestamp BETWEEN ?3 AND ?4
-        AND source IN (\(notification.source.isDelivery ? "'foreground', 'extension'" : "'\(notification.source.rawValue)'"))
-        ORDER BY id LIMIT 1
-      """
-    return try connection.withStatement(sql) { statement in
-      statement.bind(notification.notificationId, at: 1)
-      notification.withContentDigest { statement.bind(blob: $0, at: 2) }
-      statement.bind(notification.timestamp - oneDay, at: 3)
-      statement.bind(notification.timestamp + oneDay, at: 4)
-      return try statement.step() ? statement.int64(at: 0) : nil
-    }
+    let source = notification.source
+    statement.bind(notification.notificationId, at: 1)
+    notification.withContentDigest { statement.bind(blob: $0, at: 2) }
+    statement.bind(notification.timestamp - oneDay, at: 3)
+    statement.bind(notification.timestamp + oneDay, at: 4)
+    statement.bind((source.isDelivery ? .foreground : source).rawValue, at: 5)
+    statement.bind((source.isDelivery ? .extension : source).rawValue, at: 6)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(at: 0) : nil
   }
 }
