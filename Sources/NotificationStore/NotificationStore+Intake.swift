@@ -72,7 +72,7 @@ extension NotificationStore {
   }
 
   /// The terms that compare with '' and with null are those of the partial index ios_notification_push.
-  private static let samePushSQL = """
+  static let samePushSQL = """
     SELECT id FROM ios_notification WHERE notificationId = ?1 AND contentDigest = ?2 AND notificationId <> ''
       AND contentDigest IS NOT NULL AND timestamp BETWEEN ?3 AND ?4 AND source IN (?5, ?6) ORDER BY id LIMIT 1
     """

@@ -33,8 +33,16 @@ struct LineReader {
   /// Whether the next line can be had without waiting.
   mutating func isReady() -> Bool {
     if isAtEnd || buffer[searched...].contains(UInt8(ascii: "\n")) { return true }
+    return isReadable(within: 0)
+  }
+
+  /// A signal may reach another thread, or come just before a read begins: waiting is done in turns of this many
+  /// milliseconds, so that it is seen.
+  private static let patience: Int32 = 100
+
+  private func isReadable(within milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&request, 1, 0) > 0
+    return poll(&request, 1, milliseconds) > 0
   }
 
   mutating func next() -> Line {
@@ -57,7 +65,7 @@ struct LineReader {
         isSkipping = true
         start = buffer.count
       }
-      if let failure = fill() { return failure }
+      if let failure = isReadable(within: Self.patience) ? fill() : nil { return failure }
     }
   }
 

@@ -1,8 +1,9 @@
 import EncryptedSQLite
 import Foundation
-import NotificationStore
 import TestSupport
 import Testing
+
+@testable import NotificationStore
 
 @Suite struct NotificationStoreTests {
   private let folder = TemporaryFolder()
@@ -78,12 +79,7 @@ import Testing
     let store = try open()
     try store.record(push("a"))
     let plan = try store.database.read { connection in
-      try connection.firstRow(
-        """
-        EXPLAIN QUERY PLAN SELECT id FROM ios_notification WHERE notificationId = ?1 AND contentDigest = ?2
-          AND notificationId <> '' AND contentDigest IS NOT NULL
-        """, .text("a"), .blob([])
-      ) { $0.string(at: 3) }
+      try connection.firstRow("EXPLAIN QUERY PLAN " + NotificationStore.samePushSQL) { $0.string(at: 3) }
     }
     #expect(plan?.contains("ios_notification_push") == true)
   }

@@ -7,12 +7,20 @@ import NotificationStore
 //   store-helper open|create|read DB KEYFILE      prints "ok", or the error's code
 //   store-helper insert DB KEYFILE COUNT          looks a row up and inserts it, COUNT times
 //   store-helper migrate DB KEYFILE               applies a step that says "in step" and then takes for ever
+//   store-helper scan DB KEYFILE COUNT            makes COUNT rows, goes through them, prints "grew KIB"
 //   store-helper hold DB KEYFILE SQL              runs SQL in a write transaction and holds it until its input ends
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
 
 func say(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
+}
+
+/// The most memory that this process had, in KiB.
+func peakMemory() -> Int {
+  var usage = rusage()
+  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+  return usage.ru_maxrss
 }
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -55,6 +63,22 @@ do {
       return .integer(0)
     }
     try SchemaMigrator(Migration.all + [slow]).migrate(connection)
+  case "scan":
+    let store = try NotificationStore(.init(path: path, key: key))
+    let count = Int(arguments[3])!
+    for start in stride(from: 0, to: count, by: 5000) {
+      try store.silentPushes.insert((start..<min(count, start + 5000)).map { SilentPushData(timestamp: Int64($0)) })
+    }
+    _ = try store.silentPushes.page(limit: 500)
+    let before = peakMemory()
+    var cursor = store.silentPushes.cursor()
+    var seen = 0
+    while try cursor.next() != nil { seen += 1 }
+    var last: Int64 = 0
+    while let id = try store.silentPushes.page(after: last, limit: 1000).last?.id { last = id }
+    guard seen == count, last == Int64(count) else { fatalError("rows are missing") }
+    say("grew \(peakMemory() - before)")
+    try store.close()
   case "hold":
     let connection = try Connection.open(path, key: key)
     try connection.writeTransaction {

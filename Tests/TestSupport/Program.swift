@@ -47,7 +47,10 @@ public enum Program {
   public final class Running {
     private let process = Process()
     private let files = TemporaryFolder()
-    private let inputPipe = Pipe()
+    private var inputPipe: Pipe?
+    /// Held from making a pipe to starting its reader: a process started between the two would inherit the writing end
+    /// and keep the reader from ever seeing the end of its input.
+    private static let starting = NSLock()
 
     fileprivate init(
       _ program: String, _ arguments: [String], _ input: String?, _ environment: [String: String], _ folder: String?
@@ -58,10 +61,15 @@ public enum Program {
       if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
       process.standardOutput = FileHandle(forWritingAtPath: files.write("output", ""))
       process.standardError = FileHandle(forWritingAtPath: files.write("errors", ""))
+      Self.starting.lock()
+      defer { Self.starting.unlock() }
       if let input {
         process.standardInput = FileHandle(forReadingAtPath: files.write("input", input))
       } else {
-        process.standardInput = inputPipe
+        let pipe = Pipe()
+        _ = fcntl(pipe.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        process.standardInput = pipe
+        inputPipe = pipe
       }
       try process.run()
     }
@@ -73,8 +81,8 @@ public enum Program {
     public func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
     public func signal(_ number: Int32) { _ = Foundation.kill(process.processIdentifier, number) }
 
-    public func type(_ text: String) { inputPipe.fileHandleForWriting.write(Data(text.utf8)) }
-    public func closeInput() { try? inputPipe.fileHandleForWriting.close() }
+    public func type(_ text: String) { inputPipe?.fileHandleForWriting.write(Data(text.utf8)) }
+    public func closeInput() { try? inputPipe?.fileHandleForWriting.close() }
 
     /// Waits until a line of its output begins with `text`; false when it ended, or after 30 seconds.
     public func waitForLine(_ text: String) -> Bool {
@@ -86,7 +94,13 @@ public enum Program {
       return false
     }
 
+    /// Waits for its end. After two minutes it is killed, so that a fault shows as a failure and not as a hang.
     public func finish() -> Result {
+      let end = Date() + 120
+      while process.isRunning {
+        if Date() > end { kill() }
+        usleep(1000)
+      }
       process.waitUntilExit()
       return Result(status: process.terminationStatus, output: read("output"), errors: read("errors"))
     }

@@ -21,7 +21,7 @@ static inline void command_line_restart(void) {
   opterr = 0;
 }
 
-/// From now on SIGINT and SIGTERM set a flag, and blocking reads return EINTR. A second one ends the process.
+/// From now on SIGINT and SIGTERM set a flag. A second one ends the process.
 void command_line_catch_interrupts(void);
 /// The number of the signal that came, or 0.
 int command_line_interrupt(void);

@@ -1,0 +1,151 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+import TestSupport
+import Testing
+
+/// `list`, `export`, `status`, `verify`, `migrate` and `wipe`.
+@Suite struct ReadingCommandTests {
+  @Test func theSamplePushesComeOutOfTheExport() throws {
+    let study = Study()
+    for name in ["alerts", "silent"] {
+      #expect(try study.run("record", Program.root + "/Examples/payloads/\(name).jsonl").status == 0)
+    }
+    let rows = try study.run("export").lines.map { JSON.parse($0) as! [String: Any] }
+    let alerts = try Fixture.payloads("alerts")
+    let silent = try Fixture.payloads("silent")
+    let notifications = rows.filter { $0["table"] as? String == "ios_notification" }
+    #expect(
+      notifications.prefix(alerts.count).map { $0["notificationId"] as? String } == alerts.map { $0["id"] as? String })
+    let payloads = rows.filter { $0["table"] as? String == "ios_silent_push" }.map { $0["payload"] as! String }
+    #expect(payloads.count == silent.count)
+    for (payload, sample) in zip(payloads, silent) {
+      #expect(JSON.equal(try #require(JSON.parse(payload)), sample["payload"]!))
+    }
+  }
+
+  @Test func listKeepsAPushFromDrivingTheTerminal() throws {
+    let study = Study()
+    let body = #"\u001b]0;owned\u0007\u001b[2J\u202egnp.exe\r\nsecond line\u009b31m"#
+    try study.run("record", input: Study.pushes(1, body: body))
+    let result = try study.run("list")
+    #expect(result.lines.count == 1)
+    #expect(
+      result.output.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && !(0x7f..<0xa0).contains($0.value)) })
+    #expect(result.output.contains(#"\u{1b}]0;owned\u{7}"#) && result.output.contains(#"\u{202e}gnp.exe"#))
+    // The export holds the text as it is.
+    #expect(try study.run("export").output.contains(#"\u001b]0;owned"#))
+  }
+
+  @Test func listTakesARange() throws {
+    let study = Study()
+    try study.run("record", input: Study.pushes(30))
+    #expect(try study.run("list", "--limit", "3").lines.count == 3)
+    #expect(try study.run("list", "--limit", "0").output.isEmpty)
+    #expect(try study.run("list", "--after", "27").lines.count == 3)
+    let json = try study.run("list", "--after", "28", "--limit", "1", "--json").lines
+    #expect(json.count == 1 && (JSON.parse(json[0]) as? [String: Any])?["id"] as? Int == 29)
+    #expect(try study.run("list", "--table", "ios_silent_push").output.isEmpty)
+  }
+
+  @Test func csvIsReadBackByAnIndependentReader() throws {
+    let study = Study()
+    let body = #"comma, \"quote\", line\nbreak, 🥾\r, =1+1"#
+    try study.run("record", input: Study.pushes(2, body: body))
+    let file = study.folder.path("out.csv")
+    #expect(try study.run("export", "--format", "csv", "--table", "ios_notification", "--output", file).status == 0)
+    let script = "import csv, json, sys; print(json.dumps(list(csv.DictReader(open(sys.argv[1], newline='')))))"
+    let read = try Program.run("/usr/bin/python3", ["-c", script, file]).output
+    let rows = try #require(JSON.parse(read) as? [[String: Any]])
+    #expect(
+      rows.map { $0["body"] as? String } == Array(repeating: "comma, \"quote\", line\nbreak, 🥾\r, =1+1", count: 2))
+    #expect(rows[1]["title"] as? String == "2" && rows[1]["id"] as? String == "2")
+  }
+
+  @Test func anExportIsForTheOwnerAndReplacesNothing() throws {
+    let study = Study()
+    try study.run("record", input: Study.pushes(2))
+    let file = study.folder.path("out.jsonl")
+    #expect(try study.run("export", "--output", file).output.isEmpty)
+    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber
+    #expect(mode?.intValue == 0o600)
+    let before = study.folder.contents
+    #expect(try study.run("export", "--output", file).status == 1)
+    #expect(try study.run("export", "--output", study.folder.path("none/out")).status == 1)
+    #expect(try study.run("export", "--output", "/dev/full").status == 1)
+    #expect(study.folder.contents == before)
+  }
+
+  @Test func statusForProgramsHasItsKeys() throws {
+    let study = Study()
+    try study.run("record", input: Study.pushes(3))
+    let status = try #require(JSON.parse(try study.run("status", "--json").output) as? [String: Any])
+    #expect(status["jsonVersion"] as? Int == 2)
+    #expect((status["cipherVersion"] as? String)?.isEmpty == false)
+    let counts = ["ios_notification": 3, "ios_notification_token": 0, "ios_silent_push": 0]
+    #expect(status["counts"] as? [String: Int] == counts)
+    #expect(status["pending"] as? [String: Int] == counts)
+  }
+
+  @Test func verifyFindsAFlippedBitAndAChangedSchema() throws {
+    let study = Study()
+    try study.run("record", input: Study.pushes(300))
+    #expect(try study.run("verify").status == 0)
+    var bytes = try #require(FileManager.default.contents(atPath: study.database))
+    bytes[bytes.count * 2 / 3] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: study.database))
+    let damaged = try study.run("verify")
+    #expect(damaged.status == 1 && damaged.output.contains("FAULT"))
+    let json = try #require(JSON.parse(try study.run("verify", "--json").output) as? [String: Any])
+    #expect(json["sound"] as? Bool == false)
+
+    let other = Study()
+    try other.run("init")
+    let connection = try Connection.open(other.database, key: Keys.raw)
+    try connection.execute("DROP INDEX ios_notification_push; ALTER TABLE ios_silent_push ADD COLUMN extra TEXT")
+    try connection.close()
+    let changed = try other.run("verify")
+    #expect(changed.status == 1)
+    #expect(changed.output.contains("ios_notification_push is missing"))
+    #expect(changed.output.contains("ios_silent_push is not as its migration made it"))
+  }
+
+  @Test func verifyChangesNothingNotEvenAfterAKill() throws {
+    let study = Study()
+    let running = try study.start("record")
+    running.type(Study.pushes(3))
+    #expect(running.waitForLine("committed 3"))
+    running.kill()
+    _ = running.finish()
+    let before = try #require(study.folder.contents["study.db-wal"])
+    #expect(before.count > 0)
+    #expect(try study.run("verify").status == 0)
+    #expect(try study.run("list").lines.count == 3)
+    #expect(study.folder.contents["study.db-wal"] == before)
+  }
+
+  @Test func migrateTellsWhatItWouldDoAndDoesIt() throws {
+    let study = Study(key: Fixture.goldenKey)
+    let golden = TemporaryFolder()
+    let source = try Fixture.golden(Fixture.readableGenerations[0], in: golden)
+    try FileManager.default.copyItem(atPath: source, toPath: study.database)
+    let before = study.folder.contents
+    #expect(try study.run("migrate", "--dry-run").output.hasPrefix("would apply v2 "))
+    #expect(try study.run("list").errors.contains("run migrate"))
+    #expect(study.folder.contents == before)
+    #expect(try study.run("migrate").output.hasPrefix("applied v2 "))
+    let again = try #require(JSON.parse(try study.run("migrate", "--json").output) as? [String: Any])
+    #expect(again["jsonVersion"] as? Int == 2 && (again["steps"] as? [Any])?.isEmpty == true)
+    #expect(try study.run("export").output == Fixture.text("v2_expected.jsonl"))
+  }
+
+  @Test func wipeAsksForConsent() throws {
+    let study = Study()
+    try study.run("record", input: Study.pushes(3))
+    #expect(try study.run("wipe").status == 2)
+    #expect(try study.run("list").lines.count == 3)
+    #expect(try study.run("wipe", "--yes").status == 0)
+    #expect(try study.run("list").output.isEmpty)
+    #expect(try study.run("verify").status == 0)
+  }
+}

@@ -1,0 +1,114 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+import TestSupport
+import Testing
+
+@Suite struct RecordCommandTests {
+  @Test func aBadLineIsReportedWithItsNumberAndTheRestGoesOn() throws {
+    let study = Study()
+    let input = [
+      #"{"aps":{"alert":"bare payload"}}"#, "not JSON SENTINEL", "[1]", #"{"payload":{"aps":{}},"recievedAt":1}"#,
+      #"{"payload":{"aps":{}},"receivedAt":"yesterday"}"#, #"{"payload":{"aps":{}},"receivedAt":1.5}"#,
+      #"{"payload":{"aps":{}},"id":7}"#, "", "   ", #"{"no":"aps"}"#, "true", "null", "{",
+      #"{"aps":{"alert":"last, without a line break"}}"#,
+    ].joined(separator: "\n")
+    let result = try study.run("record", input: input)
+    #expect(result.status == 1)
+    #expect(result.output == "committed 14\n")
+    let numbers = result.errors.split(separator: "\n").map { $0.split(separator: ":")[2] }
+    #expect(numbers == ["2", "3", "4", "5", "6", "7", "11", "12", "13"])
+    #expect(!result.errors.contains("SENTINEL"))
+    let listed = try study.run("list").lines
+    #expect(listed.count == 3 && listed[2].hasSuffix(#"{"no":"aps"}"#))
+  }
+
+  @Test func byteOrderMarkCarriageReturnsAndEnvelopesAreTaken() throws {
+    let study = Study()
+    let input =
+      "\u{feff}" + #"{"id":"a","receivedAt":1000,"bundle":"b","payload":{"aps":{"alert":"x"}}}"# + "\r\n"
+      + #"{"aps":{"alert":"y"},"payload":{"k":1}}"# + "\r\n"
+    #expect(try study.run("record", "--bundle", "fallback", "--label", "pilot", input: input).status == 0)
+    let rows = try study.run("export").lines.map { JSON.parse($0) as! [String: Any] }
+    #expect(rows[0]["bundleIdentifier"] as? String == "b" && rows[1]["bundleIdentifier"] as? String == "fallback")
+    #expect(rows[0]["timestamp"] as? Int == 1000 && rows[0]["notificationId"] as? String == "a")
+    #expect(rows.allSatisfy { $0["label"] as? String == "pilot" })
+  }
+
+  @Test func anEndlessLineIsPassedOverInFlatMemory() throws {
+    let study = Study()
+    let long = #"{"aps":{"alert":""# + String(repeating: "x", count: 8 << 20) + "\"}}\n"
+    let input = study.folder.write("long", Study.pushes(1) + long + Study.pushes(1))
+    let result = try study.run("record", input)
+    #expect(result.status == 1 && result.output == "committed 3\n")
+    #expect(result.errors.contains("long:2: this line is longer than"))
+    #expect(try study.run("list").lines.count == 1)
+  }
+
+  @Test func linesAreCommittedAsSoonAsNoMoreAreWaiting() throws {
+    let study = Study()
+    let running = try study.start("record")
+    running.type(Study.pushes(3))
+    #expect(running.waitForLine("committed 3"))
+    running.type(Study.pushes(2))
+    #expect(running.waitForLine("committed 5"))
+    running.closeInput()
+    #expect(running.finish().status == 0)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func anInterruptCommitsWhatWasReadAndClosesCleanly(signal: Int32) throws {
+    let study = Study()
+    let running = try study.start("record")
+    running.type(Study.pushes(3))
+    #expect(running.waitForLine("committed 3"))
+    running.signal(signal)
+    #expect(running.finish().status == 128 + signal)
+    #expect(study.folder.names == ["study.db", "study.key"])
+    #expect(try study.run("verify").status == 0)
+  }
+
+  /// Killed at points spread over the run: what was reported as committed is there, and the store is sound.
+  @Test func everyCommittedLineSurvivesAKill() throws {
+    let key = try Keys.raw
+    var generator = SeededGenerator(seed: 5)
+    var killed = 0
+    let pushes = Study.pushes(5000)
+    for _ in 0..<Campaign.count(6) {
+      let study = Study()
+      let running = try study.start("record", study.folder.write("pushes", pushes))
+      usleep(UInt32.random(in: 0..<700_000, using: &generator))
+      running.kill()
+      let output = running.finish().lines
+      killed += output.last == "committed 5000" ? 0 : 1
+      let committed = output.last.flatMap { Int($0.dropFirst("committed ".count)) } ?? 0
+      guard FileManager.default.fileExists(atPath: study.database) else {
+        #expect(committed == 0)
+        continue
+      }
+      let store = try NotificationStore(.init(path: study.database, key: key))
+      let rows = try store.notifications.page(limit: 10_000).map(\.notificationId)
+      #expect(rows.count >= committed && rows == (1...max(1, rows.count)).prefix(rows.count).map(String.init))
+      try store.close()
+      #expect(try study.run("verify").status == 0)
+      // Going on from the last committed line gives the rest, and no row twice.
+      #expect(try study.run("record", study.folder.path("pushes")).output.hasSuffix("committed 5000\n"))
+      #expect(try study.run("list", "--json").lines.count == 5000)
+    }
+    #expect(killed > 0, "no run was killed before its end: the test proved nothing")
+  }
+
+  @Test func aStoreThatIsBusyStopsTheRunAndNamesTheLastCommittedLine() throws {
+    let study = Study()
+    try study.run("init")
+    let holder = try Program.start(
+      Program.helper, ["hold", study.database, study.keyFile, "DELETE FROM ios_silent_push"])
+    #expect(holder.waitForLine("holding"))
+    let result = try study.run("record", input: Study.pushes(3))
+    #expect(result.status == 1 && result.output.isEmpty)
+    #expect(result.errors.contains("in use by another connection"))
+    holder.closeInput()
+    #expect(holder.finish().status == 0)
+    #expect(try study.run("record", input: Study.pushes(3)).status == 0)
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct UsageTests {
+  private let commands = ["keygen", "init", "record", "list", "export", "status", "migrate", "verify", "wipe"]
+
+  @Test func helpTellsOfEveryCommandAndOption() throws {
+    let help = try Program.run(Program.tool, ["--help"])
+    #expect(help.status == 0 && help.errors.isEmpty)
+    for command in commands {
+      #expect(help.output.contains("  \(command)"))
+      let own = try Program.run(Program.tool, [command, "--help"])
+      #expect(own.status == 0 && own.output.hasPrefix("usage: aware-notification \(command) "))
+      #expect(own.output.contains("--help"))
+      // No option takes a key as its value.
+      #expect(!own.output.contains("--key ") && !own.output.contains("--passphrase"))
+    }
+    #expect(try Program.run(Program.tool, ["--version"]).output.contains("SQLCipher"))
+  }
+
+  @Test(arguments: [
+    [], ["nothing"], ["--db", "x"], ["list"], ["list", "--db"], ["list", "--nothing"], ["list", "-x"],
+    ["list", "--db", "a", "--db", "b"], ["list", "--db", "a", "--key-file", "k", "--key-fd", "3"],
+    ["list", "--db", "a", "--key-fd", "three"], ["list", "--db", "a", "operand"], ["wipe", "--db", "a"],
+    ["export", "--db", "a", "--format", "csv"], ["export", "--db", "a", "--format", "xml"],
+    ["list", "--db", "a", "--table", "none"], ["list", "--db", "a", "--limit", "-1"], ["status", "--db=a", "--js"],
+  ])
+  func aWrongCallEndsWith2AndOneLine(arguments: [String]) throws {
+    let result = try Program.run(Program.tool, arguments)
+    #expect(result.status == 2)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.hasPrefix("aware-notification: ") && result.errors.hasSuffix("--help\n"))
+    #expect(result.errors.split(separator: "\n").count == 1)
+  }
+
+  /// Somebody who puts the key on the command line is told so, and it is not repeated.
+  @Test(arguments: [
+    ["list", "--db", "a", "--key=SECRET"], ["list", "--db", "a", "--key", "SECRET"],
+    ["keygen", "--key=SECRET"], ["keygen", "--key", "SECRET"], ["list", "--db", "a", "--key-f=SECRET"],
+    ["list", "--db", "a", "-kSECRET"], ["list", "--db", "a", "SECRET"], ["list", "--db", "a", "--key-file", "SECRET"],
+    ["SECRET"],
+  ])
+  func aKeyOnTheCommandLineIsNeitherTakenNorRepeated(arguments: [String]) throws {
+    let folder = TemporaryFolder()
+    let result = try Program.run(Program.tool, arguments, folder: folder.path)
+    #expect(result.status != 0)
+    #expect(!(result.output + result.errors).contains("SECRET"))
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func optionsAfterTwoDashesAreOperands() throws {
+    let study = Study()
+    let input = study.folder.write("--strange", Study.pushes(2))
+    #expect(try study.run("record", "--", "--strange").output == "committed 2\n")
+    #expect(FileManager.default.fileExists(atPath: input))
+  }
+
+  @Test func readingCommandsDoNotMakeAStore() throws {
+    let study = Study()
+    for command in ["list", "export", "status", "migrate", "verify"] {
+      let result = try study.run(command)
+      #expect(result.status == 1 && result.errors.contains("there is no such file"))
+    }
+    #expect(try study.run("wipe", "--yes").status == 1)
+    #expect(study.folder.names == ["study.key"])
+  }
+
+  @Test func keygenMakesANewFileForTheOwner() throws {
+    let folder = TemporaryFolder()
+    let made = try Program.run(Program.tool, ["keygen", "--key-file", "k"], folder: folder.path)
+    #expect(made.status == 0 && made.output == "k\n" && made.errors.isEmpty)
+    let text = try String(contentsOfFile: folder.path("k"), encoding: .utf8)
+    #expect(text.count == 68 && text.hasPrefix("x'") && text.hasSuffix("'\n"))
+    let mode = try FileManager.default.attributesOfItem(atPath: folder.path("k"))[.posixPermissions] as? NSNumber
+    #expect(mode?.intValue == 0o600)
+    let again = try Program.run(Program.tool, ["keygen", "--key-file", "k"], folder: folder.path)
+    #expect(again.status == 1 && again.errors.contains("exists already"))
+    #expect(try String(contentsOfFile: folder.path("k"), encoding: .utf8) == text)
+  }
+
+  @Test func initMakesAStoreOnce() throws {
+    let study = Study()
+    #expect(try study.run("init").status == 0)
+    let before = study.folder.contents
+    let again = try study.run("init")
+    #expect(again.status == 1 && again.errors.contains("exists already"))
+    #expect(study.folder.contents == before)
+  }
+
+  @Test func theKeyIsReadFromADescriptor() throws {
+    let study = Study()
+    try study.run("init")
+    let command = "exec 3<\"$1\"; exec \"$2\" status --db \"$3\" --key-fd 3"
+    let result = try Program.run("/bin/sh", ["-c", command, "sh", study.keyFile, Program.tool, study.database])
+    #expect(result.status == 0)
+    #expect(try Program.run(Program.tool, ["status", "--db", study.database, "--key-fd", "77"]).status == 1)
+  }
+
+  /// On a terminal of its own the program asks for the key and does not show it.
+  @Test func theKeyIsAskedForWithoutEcho() throws {
+    let study = Study(key: "words for the prompt")
+    try study.run("init")
+    let script = """
+      import os, pty, sys
+      pid, terminal = pty.fork()
+      if pid == 0:
+          os.execv(sys.argv[1], sys.argv[1:])
+      seen = b""
+      while b"Key: " not in seen:
+          seen += os.read(terminal, 1000)
+      os.write(terminal, b"words for the prompt\\n")
+      try:
+          while chunk := os.read(terminal, 1000):
+              seen += chunk
+      except OSError:
+          pass
+      print(seen.decode())
+      sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+      """
+    let result = try Program.run(
+      "/usr/bin/python3", ["-c", script, Program.tool, "status", "--db", study.database])
+    #expect(result.status == 0 && result.output.contains("jsonVersion: 2"))
+    #expect(!result.output.contains("words"))
+  }
+}
