@@ -40,7 +40,7 @@ public enum KeyFile {
     try read(descriptor: descriptor, name: "the key", untilNewline: true)
   }
 
-  /// Writes `key` and a newline to a new file that only this user can read, durable on return.
+  /// Writes `key` and a newline (none after a CR) to a new file that only this user can read, durable on return.
   ///
   /// - Throws: `alreadyExists`; `notFound` (no such folder), `permissionDenied`, `diskFull`, `inputOutput`. A file that
   ///   could not be completed is removed again.
@@ -49,8 +49,14 @@ public enum KeyFile {
     guard descriptor >= 0 else { throw FileSystem.error("make the key file", path, errno) }
     defer { close(descriptor) }
     do {
-      try key.withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
-      try [UInt8(ascii: "\n")].withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
+      // The umask may have taken the owner's bits away.
+      guard fchmod(descriptor, 0o600) == 0 else { throw FileSystem.error("make the key file", path, errno) }
+      try key.withUnsafeBytes { bytes in
+        try FileSystem.write(bytes, to: descriptor, path)
+        // After a CR it would make a CRLF, and reading would take the key's own last byte away.
+        guard bytes.last != UInt8(ascii: "\r") else { return }
+        try [UInt8(ascii: "\n")].withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
+      }
       guard fsync(descriptor) == 0 else { throw FileSystem.error("write", path, errno) }
       try FileSystem.syncFolder(of: path)
     } catch {
@@ -70,7 +76,9 @@ public enum KeyFile {
       guard count < buffer.count else {
         throw DatabaseError(.keyUnavailable, "\(name) is larger than a key can be (1 MiB): is it the right file?")
       }
-      let received = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count)
+      // Byte by byte where a line is asked for: what follows it in a pipe is left to the next reader.
+      let wanted = untilNewline ? 1 : buffer.count - count
+      let received = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, wanted)
       if received == 0 { break }
       if received < 0 {
         if errno == EINTR { continue }
