@@ -67,9 +67,10 @@ extension Connection {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw DatabaseError(.notAFile, "\(path) is not a regular file: give the path of a store")
     }
-    guard status.st_size > 0 else {
+    // SQLite takes a file of one byte for an empty one as well (a workaround of its for an old Mac OS), and writes over it.
+    guard status.st_size > 1 else {
       throw DatabaseError(
-        .emptyFile, "\(path) has no bytes and is not a store: remove it, then a new store can be made there")
+        .emptyFile, "\(path) holds no page and is not a store: remove it, then a new store can be made there")
     }
     guard Foundation.access(path, R_OK) == 0 else { throw FileSystem.error("read", path, errno) }
     guard access == .readWrite else { return }

@@ -7,20 +7,26 @@ import Foundation
 /// replaced under it, the connection is closed and opened once more, and the work is done again from its start; work
 /// must therefore leave nothing behind outside the database when it throws.
 ///
-/// - Note: `@unchecked Sendable`: `connection` and `isClosed` are touched on `queue` only.
+/// - Note: `@unchecked Sendable`: `connection`, `isClosed` and `hasOpened` are touched on `queue` only.
 public final class ConnectionQueue: @unchecked Sendable {
   private let queue: DispatchQueue
   private let path: String
   private let openConnection: @Sendable () throws -> Connection
   private var connection: Connection?
   private var isClosed = false
+  /// Whether the key has opened the file before: from then on a key that does not fit is news about the file.
+  private var hasOpened: Bool
 
   /// - Parameters:
   ///   - path: the file's path, for error texts.
+  ///   - hasOpened: whether another queue has opened the file under the same key already.
   ///   - open: gives a new connection; called on the queue.
-  public init(label: String, path: String, open: @escaping @Sendable () throws -> Connection) {
+  public init(
+    label: String, path: String, hasOpened: Bool = false, open: @escaping @Sendable () throws -> Connection
+  ) {
     queue = DispatchQueue(label: label)
     self.path = path
+    self.hasOpened = hasOpened
     openConnection = open
     queue.setSpecific(key: Self.current, value: ObjectIdentifier(self))
   }
@@ -88,13 +94,6 @@ public final class ConnectionQueue: @unchecked Sendable {
       guard !isFresh else { throw error }
       do {
         return try body(try openedConnection())
-      } catch let second as DatabaseError where second.code == .wrongKey {
-        reset()
-        throw error.code == .keyChanged
-          ? error
-          : DatabaseError(
-            .keyChanged, "\(path) was replaced by a file that does not open with this key: open it with the current key"
-          )
       } catch let second as DatabaseError where second.isAboutTheFile {
         reset()
         throw second
@@ -104,9 +103,17 @@ public final class ConnectionQueue: @unchecked Sendable {
 
   private func openedConnection() throws -> Connection {
     if let connection { return connection }
-    let opened = try openConnection()
-    connection = opened
-    return opened
+    do {
+      let opened = try openConnection()
+      connection = opened
+      hasOpened = true
+      return opened
+    } catch let error as DatabaseError where error.code == .wrongKey && hasOpened {
+      throw DatabaseError(
+        .keyChanged,
+        "\(path) no longer opens with the key that opened it before: it was rotated to another key, or another store "
+          + "stands there, or its first page is damaged; open it with the current key", sqliteCode: error.sqliteCode)
+    }
   }
 
   private func reset() {

@@ -29,7 +29,8 @@ public final class Database: Sendable {
     writer = ConnectionQueue(label: "EncryptedSQLite.writer", path: path) {
       try Self.openWriter(path, key, options, creating: creating, prepare)
     }
-    reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path) {
+    // Not used before the writer has opened the file, below.
+    reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path, hasOpened: true) {
       var options = options
       options.access = .readOnly
       return try Connection.open(path, key: key, options: options)

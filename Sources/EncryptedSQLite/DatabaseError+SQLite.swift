@@ -10,7 +10,7 @@ extension DatabaseError {
   ///   - isProven: whether a page has been read under this connection's key. SQLite says NOTADB both for a wrong key
   ///     and for a file that was changed under an open connection.
   init(status: Int32, handle: OpaquePointer?, path: String, isProven: Bool) {
-    // The codec reports a failed page MAC as a plain error; SQLite's extended code says more where there is one.
+    // SQLite's extended code says more where there is one.
     let extended = handle.map(sqlite3_extended_errcode) ?? status
     let code = extended & 0xff == status & 0xff ? extended : status
     let detail = handle.flatMap(sqlite3_errmsg).map { String(cString: $0) } ?? String(cString: sqlite3_errstr(status))
@@ -23,8 +23,11 @@ extension DatabaseError {
             + "is damaged; open it with the current key"
         )
       case SQLITE_NOTADB: (.wrongKey, Self.wrongKeyText(path))
-      case SQLITE_CORRUPT:
-        (.corrupt, "\(path) is damaged (\(detail)): run verify, and restore a backup or salvage what it still holds")
+      case SQLITE_CORRUPT: (.corrupt, Self.corruptText(path, detail))
+      // Once a page's MAC has failed, SQLCipher's codec fails every page until the transaction ends, as a plain error.
+      // SQLite words a mistake in SQL; only this one comes with the code's own text.
+      case SQLITE_ERROR where isProven && detail == String(cString: sqlite3_errstr(SQLITE_ERROR)):
+        (.corrupt, Self.corruptText(path, "a page does not decrypt"))
       case SQLITE_BUSY, SQLITE_LOCKED:
         (.busy, "\(path) is in use by another connection: end what holds it, or try again later")
       case SQLITE_FULL: (.diskFull, "the disk is full: free some space and try again; \(path) is as it was before")
@@ -40,6 +43,10 @@ extension DatabaseError {
       default: (.database, "SQLite reports: \(detail)")
       }
     self.init(kind, message, sqliteCode: code)
+  }
+
+  private static func corruptText(_ path: String, _ detail: String) -> String {
+    "\(path) is damaged (\(detail)): run verify, and restore a backup or salvage what it still holds"
   }
 
   static func wrongKeyText(_ path: String) -> String {

@@ -57,7 +57,7 @@ extension DatabaseError.Code {
   public static let alreadyExists = Self(rawValue: "alreadyExists")
   /// The path names a folder, a device or the like.
   public static let notAFile = Self(rawValue: "notAFile")
-  /// The file has no bytes: not a store, whatever the key.
+  /// The file has no bytes, or a single one: not a store, whatever the key.
   public static let emptyFile = Self(rawValue: "emptyFile")
   /// The file does not decrypt under the key given.
   public static let wrongKey = Self(rawValue: "wrongKey")
