@@ -144,12 +144,27 @@ private final class Job: @unchecked Sendable {
     guard !isCancelled else {
       throw DatabaseError(.cancelled, "the work was cancelled before it began")
     }
+    // SQLite forgets an interrupt that comes while no statement runs: the next statement asks here.
+    sqlite3_progress_handler(
+      handle, Self.stepsBetweenChecks,
+      { job in job.map { Unmanaged<Job>.fromOpaque($0).takeUnretainedValue().isOver } == true ? 1 : 0 },
+      Unmanaged.passUnretained(self).toOpaque())
     defer {
+      sqlite3_progress_handler(handle, 0, nil, nil)
       lock.lock()
       self.handle = nil
       lock.unlock()
     }
     return try body()
+  }
+
+  /// In instructions of SQLite's virtual machine: some tens of microseconds.
+  private static let stepsBetweenChecks: Int32 = 1000
+
+  private var isOver: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return isCancelled
   }
 
   func cancel() {
