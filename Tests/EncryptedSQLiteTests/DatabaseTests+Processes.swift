@@ -1,0 +1,88 @@
+import EncryptedSQLite
+import Foundation
+import TestSupport
+import Testing
+
+/// Several processes at one file.
+extension DatabaseTests {
+  @Test("Six processes make one store at once: all get it, and nothing else is left")
+  func createdAtOnce() throws {
+    let keys = TemporaryFolder()
+    let key = keys.write("key", Keys.passphraseText)
+    for round in 0..<Campaign.count(5) {
+      let path = folder.path("store-\(round)")
+      let creators = try (0..<6).map { _ in try Program.start(Program.helper, ["create", path, key]) }
+      for creator in creators {
+        let result = creator.finish()
+        #expect(result.lines == ["ok"] && result.errors.isEmpty, "round \(round): \(result.errors)")
+      }
+      #expect(folder.names == ["store-\(round)"])
+      let connection = try Connection.open(path, key: Keys.passphrase)
+      #expect(try connection.integrityFaults().isEmpty)
+      // One maker only: the store has one identity.
+      #expect(try connection.integer("SELECT count(*) FROM store_property WHERE name = 'deviceId'") == 1)
+      try connection.close()
+      try FileManager.default.removeItem(atPath: path)
+    }
+  }
+
+  @Test("What a killed maker leaves is removed by the next, which makes the store")
+  func killedCreators() throws {
+    let keys = TemporaryFolder()
+    let key = keys.write("key", Keys.passphraseText)
+    var left = 0
+    for _ in 0..<200 where left < Campaign.count(3) {
+      let creator = try Program.start(Program.helper, ["create", path, key])
+      while creator.isRunning, !folder.names.contains(where: { $0.hasPrefix("store.new-") }) { usleep(200) }
+      creator.kill()
+      _ = creator.finish()
+      guard folder.names.contains(where: { $0.hasPrefix("store.new-") }) else {
+        // It had finished first.
+        try? FileManager.default.removeItem(atPath: path)
+        continue
+      }
+      left += 1
+      #expect(try Program.run(Program.helper, ["create", path, key]).lines == ["ok"])
+      #expect(folder.names == ["store"])
+      try FileManager.default.removeItem(atPath: path)
+    }
+    #expect(left > 0, "no maker was killed in time")
+  }
+
+  @Test("A maker killed after it published leaves a second name, which the next opening takes away")
+  func killedAfterPublishing() throws {
+    try SmallStore.make(path, Keys.raw)
+    let ended = try Program.start("/bin/true", [], input: "")
+    let identifier = ended.identifier
+    _ = ended.finish()
+    #expect(link(path, folder.path("store.new-\(identifier)-abc")) == 0)
+    #expect(try SmallStore.texts(path, Keys.raw) == ["one", "two"])
+    #expect(folder.names == ["store"])
+  }
+
+  @Test("What a maker that still runs has, and what only looks alike, stays")
+  func runningCreators() throws {
+    for name in ["store.new-\(getpid())-abc", "store.new-", "store.new-x", "other.new-1-abc", "store.newer"] {
+      _ = folder.write(name, "theirs")
+    }
+    let before = folder.contents
+    try SmallStore.make(path, Keys.raw)
+    #expect(folder.contents.filter { $0.key != "store" } == before)
+  }
+
+  @Test("Two processes that read and write at once: no error, and every row")
+  func twoWriters() throws {
+    let keys = TemporaryFolder()
+    let arguments = ["insert", path, keys.write("key", Keys.rawText), "100"]
+    let writers = try (0..<2).map { _ in try Program.start(Program.helper, arguments) }
+    for writer in writers {
+      let result = writer.finish()
+      #expect(result.lines == ["ok"], "\(result.errors)")
+    }
+    let connection = try Connection.open(path, key: Keys.raw)
+    #expect(try connection.integer("SELECT count(DISTINCT recordId) FROM ios_silent_push") == 200)
+    #expect(try connection.integrityFaults().isEmpty)
+    try connection.close()
+    #expect(folder.names == ["store"])
+  }
+}
