@@ -176,12 +176,12 @@ struct Benchmark {
   }
 
   private func openRaw(_ name: String, _ synchronous: Connection.Synchronous, preparing: Bool = true) -> OpaquePointer {
-    let store = key.withUnsafeBytes { key in
+    let opened = key.withUnsafeBytes { key in
       raw_open(path(name), key.bindMemory(to: CChar.self).baseAddress, Int32(key.count), synchronous == .full)
     }
+    guard let store = opened else { fatalError("raw_open ends the program when it fails") }
     if preparing { raw_prepare(store) }
-    // raw_open ends the program when it fails.
-    return store!
+    return store
   }
 
   private func withRaw(
