@@ -5,6 +5,8 @@
 # make lint | bench | sanitize | build | embed
 
 SWIFT ?= swift
+SWIFT_FLAGS ?=
+BENCH_FLAGS ?=
 SQLCIPHER ?=
 PRIVATE := $(CURDIR)/.sqlcipher4
 
@@ -26,18 +28,18 @@ test: setup
 test-sqlcipher4: setup
 	@Scripts/private-sqlcipher $(PRIVATE)
 	PKG_CONFIG_PATH=$(PRIVATE)/pkgconfig SQLCIPHER_SHELL=$(PRIVATE)/bin/sqlcipher EXPECT_SQLCIPHER=4 \
-	  $(SWIFT) test --scratch-path .build/sqlcipher4 -Xlinker -rpath -Xlinker $(PRIVATE)/lib
+	  $(SWIFT) test $(SWIFT_FLAGS) --scratch-path .build/sqlcipher4 -Xlinker -rpath -Xlinker $(PRIVATE)/lib
 
 lint: setup
 	@Scripts/lint
 
 bench: setup
-	@$(SWIFT) run -c release --quiet --package-path Benchmarks store-benchmark
+	@$(SWIFT) run -c release --quiet --package-path Benchmarks store-benchmark $(BENCH_FLAGS)
 
 # The leak checker is off: the Swift runtime's own allocations at start never go away.
 sanitize: setup
-	$(SWIFT) test --sanitize=thread --scratch-path .build/thread
-	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --sanitize=address --scratch-path .build/address
+	SANITIZED=1 $(SWIFT) test --sanitize=thread --scratch-path .build/thread
+	SANITIZED=1 ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --sanitize=address --scratch-path .build/address
 
 embed:
 	@Scripts/embed-migrations

@@ -1,10 +1,13 @@
 import Foundation
 
 extension Connection {
+  /// Whether the file's pages have MACs: the format of SQLCipher 1 has none.
+  public var hasPageMACs: Bool { cipher.generation >= 2 }
+
   /// Whether page MACs can be checked one by one: SQLCipher 4 and later, and only while no page waits in the
   /// write-ahead log, for the check reads the main file alone.
   public var canCheckPageMACs: Bool {
-    Cipher.generation(of: cipher.libraryVersion) >= 4 && FileSystem.size(path + "-wal") == 0
+    hasPageMACs && Cipher.generation(of: cipher.libraryVersion) >= 4 && FileSystem.size(path + "-wal") == 0
   }
 
   /// The pages whose MAC does not fit, as SQLCipher words them; empty when all do.

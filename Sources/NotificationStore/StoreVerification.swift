@@ -36,6 +36,7 @@ public struct StoreVerification: Sendable {
   private static func pages(_ connection: Connection) -> Check {
     check("pages") {
       let count = try connection.pageCount
+      guard connection.hasPageMACs else { return ("\(count) pages, not authenticated in this file format", []) }
       guard connection.canCheckPageMACs else { return ("\(count) pages, each authenticated as it is read below", []) }
       return ("\(count) pages, each authenticated by its MAC", try connection.failedPageMACs())
     }
