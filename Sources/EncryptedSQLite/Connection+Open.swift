@@ -118,7 +118,7 @@ extension Connection {
     let handle = try openHandle(path, flags(path, options.access))
     var owner: Connection?
     do {
-      sqlite3_busy_timeout(handle, Int32(clamping: Int(options.busyTimeout * 1000)))
+      sqlite3_busy_timeout(handle, Int32(min(max(0, options.busyTimeout), 1_000_000) * 1000))
       let version = try proveCipher(handle)
       let connection = Connection(
         handle: handle, path: path,

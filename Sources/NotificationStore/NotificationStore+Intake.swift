@@ -83,8 +83,9 @@ extension NotificationStore {
     let source = notification.source
     statement.bind(notification.notificationId, at: 1)
     notification.withContentDigest { statement.bind(blob: $0, at: 2) }
-    statement.bind(notification.timestamp - oneDay, at: 3)
-    statement.bind(notification.timestamp + oneDay, at: 4)
+    // Any number may stand in a record's timestamp.
+    statement.bind(max(notification.timestamp, .min + oneDay) - oneDay, at: 3)
+    statement.bind(min(notification.timestamp, .max - oneDay) + oneDay, at: 4)
     statement.bind((source.isDelivery ? .foreground : source).rawValue, at: 5)
     statement.bind((source.isDelivery ? .extension : source).rawValue, at: 6)
     defer { statement.reset() }

@@ -47,12 +47,17 @@ public final class NotificationStore: Sendable {
   /// The device id of records that bring none.
   public let deviceId: String
   let configuration: Configuration
+  /// A thousand years, in seconds.
+  private static let longestAge: TimeInterval = 1000 * 366 * 86_400
 
   /// Opens the store, or makes it.
   ///
   /// - Throws: as ``EncryptedSQLite/Connection/open(_:key:options:)`` and ``SchemaMigrator/migrate(_:)``; with
   ///   `.readOnly`, `migrationNeeded` for a store of an older version.
   public init(_ configuration: Configuration) throws {
+    if let age = configuration.maximumAge, !(1...Self.longestAge).contains(age) {
+      throw DatabaseError(.invalidArgument, "maximumAge is \(age) seconds: give one from 1 second to 1000 years")
+    }
     self.configuration = configuration
     let migrator = configuration.migrator
     database = try Database(

@@ -38,6 +38,9 @@ struct PushLine {
       receivedAt: receivedAt ?? Clock.milliseconds(), label: label)
   }
 
+  /// To the end of the year 9999: beyond are slips of the unit, such as microseconds.
+  private static let times: ClosedRange<Int64> = 0...253_402_300_799_999
+
   private static func text(_ key: String, _ object: [String: Any]) throws -> String {
     switch object[key] {
     case nil, is NSNull: return ""
@@ -50,7 +53,7 @@ struct PushLine {
     switch object[key] {
     case nil, is NSNull: return nil
     case let number as NSNumber:
-      guard let milliseconds = Int64(exactly: number), milliseconds >= 0 else { fallthrough }
+      guard let milliseconds = Int64(exactly: number), times.contains(milliseconds) else { fallthrough }
       return milliseconds
     default: throw Malformed(reason: "\(key) is not a time in Unix milliseconds")
     }

@@ -23,6 +23,18 @@ import Testing
     #expect(listed.count == 3 && listed[2].hasSuffix(#"{"no":"aps"}"#))
   }
 
+  @Test func hugeNumbersDoNoHarm() throws {
+    let study = Study()
+    let input = [
+      #"{"payload":{},"receivedAt":9223372036854775807}"#, #"{"payload":{},"receivedAt":1e300}"#,
+      #"{"payload":{},"receivedAt":123456789012345678901234567890}"#, #"{"payload":{},"receivedAt":-1}"#,
+      #"{"aps":{"badge":1e300}}"#, #"{"aps":{"badge":99999999999999999999,"content-available":1e300}}"#,
+    ].joined(separator: "\n")
+    let result = try study.run("record", input: input)
+    #expect(result.status == 1 && result.errors.split(separator: "\n").count == 4)
+    #expect(try study.run("list").lines.count == 2)
+  }
+
   @Test func byteOrderMarkCarriageReturnsAndEnvelopesAreTaken() throws {
     let study = Study()
     let input =

@@ -84,7 +84,20 @@ import Testing
     #expect(plan?.contains("ios_notification_push") == true)
   }
 
+  @Test func anyNumberMayStandInATimestamp() throws {
+    let store = try open()
+    for time in [Int64.min, -1, .max] {
+      try store.record(push("\(time)", at: time))
+      #expect(try store.record(push("\(time)", at: time)).isMerged)
+    }
+    #expect(try store.notifications.page(limit: 5).map(\.timestamp) == [.min, -1, .max])
+  }
+
   // MARK: Wiping and age
+
+  @Test(arguments: [0, -1, .infinity, .nan]) func anAgeThatMakesNoSenseIsRefused(age: TimeInterval) {
+    #expect(Keys.error { _ = try open { $0.maximumAge = age } } == .invalidArgument)
+  }
 
   @Test func wipeLeavesNoRowAndNoTrace() throws {
     let store = try open()
