@@ -4,13 +4,13 @@ extension Connection {
   /// Makes `function` callable from SQL under `name`, with any number of arguments.
   ///
   /// It must give the same result for the same arguments. It is called with the arguments in order.
-  public func register(_ name: String, _ function: @escaping @Sendable ([Value]) -> Value) throws {
+  public func register(_ name: String, _ function: @escaping @Sendable ([SQLValue]) -> SQLValue) throws {
     let box = Unmanaged.passRetained(FunctionBox(function))
     let status = sqlite3_create_function_v2(
       handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, box.toOpaque(),
       { context, count, values in
         guard let context, let user = sqlite3_user_data(context) else { return }
-        let arguments = (0..<Int(count)).map { Value(values?[$0]) }
+        let arguments = (0..<Int(count)).map { SQLValue(values?[$0]) }
         Unmanaged<FunctionBox>.fromOpaque(user).takeUnretainedValue().function(arguments).giveResult(to: context)
       }, nil, nil,
       { box in
@@ -22,11 +22,11 @@ extension Connection {
 }
 
 private final class FunctionBox: Sendable {
-  let function: @Sendable ([Value]) -> Value
-  init(_ function: @escaping @Sendable ([Value]) -> Value) { self.function = function }
+  let function: @Sendable ([SQLValue]) -> SQLValue
+  init(_ function: @escaping @Sendable ([SQLValue]) -> SQLValue) { self.function = function }
 }
 
-extension Value {
+extension SQLValue {
   fileprivate init(_ value: OpaquePointer?) {
     switch sqlite3_value_type(value) {
     case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))

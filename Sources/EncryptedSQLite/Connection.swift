@@ -56,7 +56,7 @@ public final class Connection {
   }
 
   /// Runs one statement with `values` for its parameters, for work that is not done row by row.
-  public func run(_ sql: String, _ values: Value...) throws {
+  public func run(_ sql: String, _ values: SQLValue...) throws {
     try withStatement(sql) { statement in
       statement.bind(values)
       try statement.run()
@@ -64,7 +64,7 @@ public final class Connection {
   }
 
   /// Calls `body` with each row that `sql` gives.
-  public func forEachRow(_ sql: String, _ values: Value..., body: (Statement) throws -> Void) throws {
+  public func forEachRow(_ sql: String, _ values: SQLValue..., body: (Statement) throws -> Void) throws {
     try withStatement(sql) { statement in
       statement.bind(values)
       while try statement.step() { try body(statement) }
@@ -73,7 +73,7 @@ public final class Connection {
 
   /// What `read` makes of the first row that `sql` gives, nil when there is none.
   public func firstRow<Result>(
-    _ sql: String, _ values: Value..., read: (Statement) throws -> Result
+    _ sql: String, _ values: SQLValue..., read: (Statement) throws -> Result
   ) throws -> Result? {
     try withStatement(sql) { statement in
       statement.bind(values)
@@ -82,7 +82,7 @@ public final class Connection {
   }
 
   /// The integer in the first column of the first row that `sql` gives.
-  public func integer(_ sql: String, _ values: Value...) throws -> Int64? {
+  public func integer(_ sql: String, _ values: SQLValue...) throws -> Int64? {
     try withStatement(sql) { statement in
       statement.bind(values)
       return try statement.step() && !statement.isNull(at: 0) ? statement.int64(at: 0) : nil
@@ -90,7 +90,7 @@ public final class Connection {
   }
 
   /// The text in the first column of the first row that `sql` gives.
-  public func text(_ sql: String, _ values: Value...) throws -> String? {
+  public func text(_ sql: String, _ values: SQLValue...) throws -> String? {
     try withStatement(sql) { statement in
       statement.bind(values)
       return try statement.step() && !statement.isNull(at: 0) ? statement.string(at: 0) : nil

@@ -18,7 +18,7 @@ public protocol AwareRecord: StoredRecord {
   var timezoneOffset: Int { get set }
 
   /// The values that only this type has, in the order of its columns; for the identity of records of version 1.
-  var contentValues: [Value] { get }
+  var contentValues: [SQLValue] { get }
 
   func toDictionary() -> [String: Any]
 }
@@ -63,8 +63,8 @@ extension AwareRecord {
   /// Completes a record of version 1 as `Migrations/v2` completes a stored row.
   mutating func upgrade() {
     if recordId.isEmpty {
-      let identity: [Value] = [
-        .text(Self.databaseTableName), .text(deviceId), id.map(Value.integer) ?? .null, .integer(timestamp),
+      let identity: [SQLValue] = [
+        .text(Self.databaseTableName), .text(deviceId), id.map(SQLValue.integer) ?? .null, .integer(timestamp),
       ]
       recordId = RecordID.derived(from: identity + contentValues)
     }

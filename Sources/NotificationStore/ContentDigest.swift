@@ -8,7 +8,7 @@ import EncryptedSQLite
 enum ContentDigest {
   static let size = 16
 
-  static func bytes(of values: [Value]) -> [UInt8] {
+  static func bytes(of values: [SQLValue]) -> [UInt8] {
     var input: [UInt8] = []
     for value in values {
       switch value {
@@ -76,7 +76,7 @@ struct ContentDigestInput: ~Copyable {
 
 extension NotificationData {
   /// What makes two deliveries of a push the same: all that the system shows, and in which app.
-  var deliveredValues: [Value] {
+  var deliveredValues: [SQLValue] {
     [
       .text(bundleIdentifier), .text(title), .text(body), .text(categoryIdentifier), .text(threadIdentifier),
       .text(sound), .integer(Int64(badge)), .integer(Int64(interruptionLevel)),

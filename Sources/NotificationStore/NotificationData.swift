@@ -39,10 +39,10 @@ public struct NotificationData: AwareRecord, Equatable {
 // without a copy. What `init(timestamp:label:)` sets has no default: so the one cannot be taken for the other.
 extension NotificationData {
   /// - Parameter timestamp: Unix time in milliseconds.
-  public init(timestamp: Int64 = Clock.milliseconds(), label: String = "") {
+  public init(timestamp: Int64 = UnixTime.milliseconds(), label: String = "") {
     self.timestamp = timestamp
     self.label = label
-    timezoneOffset = Clock.offsetInMinutes(at: timestamp)
+    timezoneOffset = UnixTime.offsetInMinutes(at: timestamp)
     timezone = timezoneOffset / 60
     recordId = RecordID.random()
   }
@@ -73,7 +73,7 @@ extension NotificationData {
     ]) { $1 }
   }
 
-  public var contentValues: [Value] {
+  public var contentValues: [SQLValue] {
     [
       .text(notificationId), .text(title), .text(body), .text(categoryIdentifier), .text(bundleIdentifier),
       .text(sound), .integer(Int64(badge)), .text(threadIdentifier), .integer(Int64(interruptionLevel)),

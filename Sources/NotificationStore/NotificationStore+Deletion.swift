@@ -32,7 +32,7 @@ extension NotificationStore {
   ///
   /// - Returns: how many rows were deleted.
   @discardableResult
-  public func deleteExpired(now: Int64 = Clock.milliseconds()) throws -> Int {
+  public func deleteExpired(now: Int64 = UnixTime.milliseconds()) throws -> Int {
     guard let maximumAge = configuration.maximumAge else { return 0 }
     let oldest = now - Int64(maximumAge * 1000)
     return try Self.tables.reduce(0) { try $0 + deleteExpired($1, oldest) }

@@ -24,10 +24,10 @@ public struct NotificationTokenData: AwareRecord, Equatable {
 // without a copy. What `init(timestamp:label:)` sets has no default: so the one cannot be taken for the other.
 extension NotificationTokenData {
   /// - Parameter timestamp: Unix time in milliseconds.
-  public init(timestamp: Int64 = Clock.milliseconds(), label: String = "") {
+  public init(timestamp: Int64 = UnixTime.milliseconds(), label: String = "") {
     self.timestamp = timestamp
     self.label = label
-    timezoneOffset = Clock.offsetInMinutes(at: timestamp)
+    timezoneOffset = UnixTime.offsetInMinutes(at: timestamp)
     timezone = timezoneOffset / 60
     recordId = RecordID.random()
   }
@@ -45,7 +45,7 @@ extension NotificationTokenData {
     commonDictionary.merging(["token": token]) { $1 }
   }
 
-  public var contentValues: [Value] { [.text(token)] }
+  public var contentValues: [SQLValue] { [.text(token)] }
 }
 
 // MARK: Storing

@@ -22,7 +22,7 @@ public struct PushRecords: Sendable, Equatable {
   ///   - receivedAt: Unix time in milliseconds.
   public init(
     payload: [AnyHashable: Any], identifier: String = "", bundle: String = "",
-    receivedAt: Int64 = Clock.milliseconds(), source: NotificationSource = .foreground, label: String = ""
+    receivedAt: Int64 = UnixTime.milliseconds(), source: NotificationSource = .foreground, label: String = ""
   ) {
     let aps = APSDictionary(payload)
     if aps.isVisible {

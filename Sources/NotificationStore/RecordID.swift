@@ -11,14 +11,14 @@ public enum RecordID {
     var bytes: (UInt64, UInt64) = (0, 0)
     return withUnsafeMutableBytes(of: &bytes) { bytes in
       PlatformCrypto.random(into: UnsafeMutableRawBufferPointer(rebasing: bytes[6...]))
-      let now = UInt64(Clock.milliseconds())
+      let now = UInt64(UnixTime.milliseconds())
       for index in 0..<6 { bytes[index] = UInt8(truncatingIfNeeded: now >> (40 - 8 * index)) }
       return text(UnsafeRawBufferPointer(bytes), version: 7)
     }
   }
 
   /// The identity that follows from `values` alone: a version 8 UUID (RFC 9562, section 5.8) of their digest.
-  static func derived(from values: [Value]) -> String {
+  static func derived(from values: [SQLValue]) -> String {
     ContentDigest.bytes(of: values).withUnsafeBytes { text($0, version: 8) }
   }
 

@@ -78,7 +78,7 @@ public struct SchemaMigrator: Sendable {
     for step in migrations[..<step.version] {
       try connection.run(
         "INSERT OR IGNORE INTO schema_migration (jsonVersion, name, sha256, appliedAt) VALUES (?, ?, ?, ?)",
-        .integer(Int64(step.version)), .text(step.name), .text(step.sha256), .integer(Clock.milliseconds()))
+        .integer(Int64(step.version)), .text(step.name), .text(step.sha256), .integer(UnixTime.milliseconds()))
     }
     try connection.execute("PRAGMA user_version = \(step.version)")
   }

@@ -35,7 +35,7 @@ struct PushLine {
   func records(label: String, bundle fallback: String) -> PushRecords {
     PushRecords(
       payload: payload, identifier: id, bundle: bundle.isEmpty ? fallback : bundle,
-      receivedAt: receivedAt ?? Clock.milliseconds(), label: label)
+      receivedAt: receivedAt ?? UnixTime.milliseconds(), label: label)
   }
 
   /// To the end of the year 9999: beyond are slips of the unit, such as microseconds.

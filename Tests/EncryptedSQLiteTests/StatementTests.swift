@@ -13,7 +13,7 @@ import Testing
   }
 
   /// What comes back after a value was stored.
-  func stored<Result>(_ value: Value, _ read: (Statement) throws -> Result) throws -> Result {
+  func stored<Result>(_ value: SQLValue, _ read: (Statement) throws -> Result) throws -> Result {
     try connection.run("DELETE FROM value")
     try connection.run("INSERT INTO value (v) VALUES (?)", value)
     return try #require(try connection.firstRow("SELECT v FROM value", read: read))

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test func boundariesBetweenFieldsCount() {
-    let values: [[Value]] = [
+    let values: [[SQLValue]] = [
       [.text("ab"), .text("c")], [.text("a"), .text("bc")], [.text("abc")], [.blob([97, 98, 99])], [.text("1")],
       [.integer(1)], [.real(1)], [.null], [], [.null, .null],
     ]

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct NotificationStoreTests {
   private let folder = TemporaryFolder()
-  private let now = Clock.milliseconds()
+  private let now = UnixTime.milliseconds()
 
   private func open(_ change: (inout NotificationStore.Configuration) -> Void = { _ in }) throws -> NotificationStore {
     var configuration = NotificationStore.Configuration(path: folder.path("store.db"), key: try Keys.raw)

@@ -16,9 +16,9 @@ import Testing
   }
 
   @Test func defaults() {
-    let before = Clock.milliseconds()
+    let before = UnixTime.milliseconds()
     let data = NotificationData()
-    #expect((before...Clock.milliseconds()).contains(data.timestamp))
+    #expect((before...UnixTime.milliseconds()).contains(data.timestamp))
     #expect(data.id == nil && data.label == "" && data.deviceId == "" && data.os == "iOS" && data.jsonVersion == 2)
     #expect(data.notificationId == "" && data.title == "" && data.body == "" && data.categoryIdentifier == "")
     #expect(data.bundleIdentifier == "" && data.sound == "" && data.badge == 0 && data.threadIdentifier == "")
@@ -96,6 +96,6 @@ import Testing
       #expect(UUID(uuidString: id) != nil && characters[14] == "7" && "89ab".contains(characters[19]))
     }
     let milliseconds = try #require(Int64(ids[0].replacingOccurrences(of: "-", with: "").prefix(12), radix: 16))
-    #expect(abs(milliseconds - Clock.milliseconds()) < 60_000)
+    #expect(abs(milliseconds - UnixTime.milliseconds()) < 60_000)
   }
 }

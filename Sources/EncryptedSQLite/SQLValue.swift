@@ -1,5 +1,5 @@
 /// A value for a parameter of a statement.
-public enum Value: Sendable {
+public enum SQLValue: Sendable {
   case null
   case integer(Int64)
   case real(Double)
@@ -7,7 +7,7 @@ public enum Value: Sendable {
   case blob([UInt8])
 }
 
-extension Value: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
+extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
   public init(integerLiteral value: Int64) { self = .integer(value) }
   public init(stringLiteral value: String) { self = .text(value) }
   public init(nilLiteral: ()) { self = .null }
@@ -15,7 +15,7 @@ extension Value: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, Expres
 
 extension Statement {
   /// Binds `values` to the parameters 1, 2, 3 and so on.
-  public func bind(_ values: [Value]) {
+  public func bind(_ values: [SQLValue]) {
     for (index, value) in zip(Int32(1)..., values) {
       switch value {
       case .null: bindNull(at: index)
