@@ -4,6 +4,8 @@
 # make test-sqlcipher4   the same on SQLCipher 4, unpacked beside an installed 3.4.1
 # make lint | bench | sanitize | build | embed
 
+# The tests run one after another: many start processes and wait for them, which in parallel would starve the others.
+
 SWIFT ?= swift
 SWIFT_FLAGS ?=
 BENCH_FLAGS ?=
@@ -23,12 +25,12 @@ demo: setup
 	@Examples/demo "$$($(SWIFT) build --show-bin-path)/aware-notification"
 
 test: setup
-	$(SWIFT) test
+	$(SWIFT) test --no-parallel
 
 test-sqlcipher4: setup
 	@Scripts/private-sqlcipher $(PRIVATE)
 	PKG_CONFIG_PATH=$(PRIVATE)/pkgconfig SQLCIPHER_SHELL=$(PRIVATE)/bin/sqlcipher EXPECT_SQLCIPHER=4 \
-	  $(SWIFT) test $(SWIFT_FLAGS) --scratch-path .build/sqlcipher4 -Xlinker -rpath -Xlinker $(PRIVATE)/lib
+	  $(SWIFT) test --no-parallel $(SWIFT_FLAGS) --scratch-path .build/sqlcipher4 -Xlinker -rpath -Xlinker $(PRIVATE)/lib
 
 lint: setup
 	@Scripts/lint
@@ -38,8 +40,8 @@ bench: setup
 
 # The leak checker is off: the Swift runtime's own allocations at start never go away.
 sanitize: setup
-	SANITIZED=1 $(SWIFT) test --sanitize=thread --scratch-path .build/thread
-	SANITIZED=1 ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --sanitize=address --scratch-path .build/address
+	SANITIZED=1 $(SWIFT) test --no-parallel --sanitize=thread --scratch-path .build/thread
+	SANITIZED=1 ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --no-parallel --sanitize=address --scratch-path .build/address
 
 embed:
 	@Scripts/embed-migrations
