@@ -24,6 +24,33 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "it's", "\"double\"", "back\\slash", "nul\0inside", "🔑 e\u{301}", "  leading", "k",
+    String(repeating: "long key ", count: 1100),
+    "x'not raw", Keys.saltedText,
+  ])
+  func anyKeyMakesReopensAndExports(key: String) throws {
+    let study = Study(key: key)
+    #expect(try study.run("init").status == 0)
+    #expect(try study.run("record", input: Study.pushes(2)).status == 0)
+    let other = Study(key: key)
+    let command = ["export", "--db", study.database, "--key-file", other.keyFile]
+    #expect(try Program.run(Program.tool, command).lines.count == 2)
+  }
+
+  @Test(arguments: ["with space.db", "it's.db", "100%.db", "%41?a=b#c.db", "東京 🥾.db", "\"q\".db", "semi;colon.db"])
+  func anyPathMakesReopensAndExports(name: String) throws {
+    let study = Study()
+    let database = study.folder.path(name)
+    let options = ["--db", database, "--key-file", study.keyFile]
+    #expect(try Program.run(Program.tool, ["record"] + options, input: Study.pushes(2)).status == 0)
+    #expect(try Program.run(Program.tool, ["export"] + options).lines.count == 2)
+    #expect(study.folder.names == [name, "study.key"].sorted())
+    let other = try Program.run(
+      Program.tool, ["list", "--db", database, "--key-file", study.folder.write("o", "other")])
+    #expect(other.status == 1 && other.errors.contains("does not open with this key"))
+  }
+
   @Test func listKeepsAPushFromDrivingTheTerminal() throws {
     let study = Study()
     let body = #"\u001b]0;owned\u0007\u001b[2J\u202egnp.exe\r\nsecond line\u009b31m"#
