@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Memory does not grow with the store. `FULL_SCALE=1` goes through a million rows.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["SANITIZED"] == nil, "sanitizers have memory of their own"))
+@Suite(.enabled(if: !Campaign.isSanitized, "sanitizers have memory of their own"))
 struct FlatMemoryTests {
   private static let isFullScale = ProcessInfo.processInfo.environment["FULL_SCALE"] != nil
   /// What a process may take, in KiB; a Swift program with Foundation starts at about 24 MB.

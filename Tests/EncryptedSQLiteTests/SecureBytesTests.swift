@@ -54,7 +54,8 @@ import Testing
     }
   }
 
-  @Suite struct SecureBytesTests {
+  @Suite(.enabled(if: !Campaign.isSanitized, "a sanitizer's shadow of the memory has terabytes of addresses"))
+  struct SecureBytesTests {
     @Test("A key is in this process's memory once while it is held, and not at all after its release")
     func wiped() async {
       await #expect(processExitsWith: .success) {

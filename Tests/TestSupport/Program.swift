@@ -113,6 +113,9 @@ public enum Program {
 
 /// How often the campaigns repeat: a small number in the suite, more with `CAMPAIGN=500`.
 public enum Campaign {
+  /// Whether this is a run under a sanitizer, which has memory of its own (`make sanitize` says so).
+  public static let isSanitized = ProcessInfo.processInfo.environment["SANITIZED"] != nil
+
   public static func count(_ short: Int) -> Int {
     max(short, Int(ProcessInfo.processInfo.environment["CAMPAIGN"] ?? "") ?? 0)
   }
