@@ -23,7 +23,7 @@ public final class Connection {
 
   deinit {
     statements = [:]
-    if isOpen { sqlite3_close_v2(handle) }
+    if isOpen, !isFileReplaced { sqlite3_close_v2(handle) }
   }
 
   func markProven() { isProven = true }
@@ -144,10 +144,17 @@ public final class Connection {
 
   /// Folds the write-ahead log in, where nobody else is in the way, and closes.
   ///
+  /// A connection whose file was replaced stays open until the process ends, and does nothing more: SQLite 3.15
+  /// deletes the log by its name when it closes, and that name is now the log of the file that took the place.
+  ///
   /// - Throws: `database` when a statement is still in use; the connection then stays open.
   public func close() throws {
     guard isOpen else { return }
     statements = [:]
+    guard !isFileReplaced else {
+      isOpen = false
+      return
+    }
     // The busy handler off: a reader elsewhere may keep its log as long as it likes.
     sqlite3_busy_timeout(handle, 0)
     if isProven { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) }

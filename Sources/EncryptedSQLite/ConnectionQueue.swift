@@ -117,7 +117,7 @@ public final class ConnectionQueue: @unchecked Sendable {
   }
 
   private func reset() {
-    // Closing without folding the log in: the log may belong to the file that stood there before.
+    // Without `close()`, which would fold the log in.
     connection = nil
   }
 }

@@ -49,6 +49,25 @@ extension OpeningTests {
     #expect(try SmallStore.texts(path, Keys.raw).isEmpty)
   }
 
+  @Test("Letting go of a replaced file leaves the log of the file that took its place", arguments: [true, false])
+  func logOfTheNewFile(closing: Bool) throws {
+    let database = try SmallStore.open(path, Keys.raw)
+    try database.write { try $0.run("INSERT INTO item (text) VALUES ('old')") }
+    for suffix in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + suffix) }
+    try SmallStore.make(path, Keys.raw)
+    let other = try Connection.open(path, key: Keys.raw)
+    try other.run("INSERT INTO item (text) VALUES ('in the log')")
+    let log = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.systemFileNumber] as? Int
+    if closing {
+      try database.close()
+    } else {
+      #expect(try database.read { try SmallStore.texts($0) } == ["one", "two", "in the log"])
+    }
+    #expect(try FileManager.default.attributesOfItem(atPath: path + "-wal")[.systemFileNumber] as? Int == log)
+    try other.run("INSERT INTO item (text) VALUES ('more')")
+    #expect(try SmallStore.texts(path, Keys.raw) == ["one", "two", "in the log", "more"])
+  }
+
   // MARK: Rotated
 
   @Test("The file is rotated to another key under an open database", arguments: ["WAL", "DELETE"])
