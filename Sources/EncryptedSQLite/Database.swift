@@ -7,8 +7,10 @@ import Foundation
 public final class Database: Sendable {
   public let path: String
   public let options: Connection.Options
-  private let writer: ConnectionQueue
+  /// Before the writer, so that it is let go of first: the last connection to close takes the log file away, which one
+  /// that only reads cannot.
   private let reader: ConnectionQueue
+  private let writer: ConnectionQueue
 
   /// Opens the file at `path`, or makes it.
   ///

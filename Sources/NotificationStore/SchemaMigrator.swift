@@ -31,6 +31,8 @@ public struct SchemaMigrator: Sendable {
   ///
   /// - Throws: `schemaTooNew`, `migrationChanged`.
   public func pending(on connection: Connection) throws -> [Migration] {
+    // Version and record of the steps on one view: another process may apply a step between two statements.
+    guard connection.isInTransaction else { return try connection.readTransaction { try pending(on: connection) } }
     let version = try version(of: connection)
     try check(connection, version)
     return Array(migrations[version...])

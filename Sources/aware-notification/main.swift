@@ -1,6 +1,13 @@
 import CCommandLine
 import Foundation
 
+// A standard descriptor that the caller closed would be given to the next file that is opened, and output be written
+// into that. Something stands in for it that fails: a null device opened for the other direction.
+for (descriptor, flags) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+where fcntl(descriptor, F_GETFD) < 0 {
+  _ = open("/dev/null", flags)
+}
+
 // A crash must not leave keys and content in a core file.
 var none = rlimit(rlim_cur: 0, rlim_max: 0)
 setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &none)

@@ -88,6 +88,18 @@ import Testing
     #expect(study.folder.contents == before)
   }
 
+  /// A descriptor that the caller closed must not become the store's, or output would be written into it.
+  @Test(arguments: [("list", ">&-", 1), ("export", ">&-", 1), ("record", "<&-", 1), ("list", "2>&-", 0)])
+  func aClosedStandardDescriptorDoesNoHarm(command: String, closing: String, status: Int32) throws {
+    let study = Study()
+    try study.run("record", input: Study.pushes(3))
+    let before = study.folder.contents
+    let line = "exec \"$0\" \(command) --db \"$1\" --key-file \"$2\" \(closing)"
+    let result = try Program.run("/bin/sh", ["-c", line, Program.tool, study.database, study.keyFile])
+    #expect(result.status == status)
+    #expect(study.folder.contents == before)
+  }
+
   @Test func theKeyIsReadFromADescriptor() throws {
     let study = Study()
     try study.run("init")

@@ -88,6 +88,23 @@ import Testing
     }
   }
 
+  /// Version and record of the steps are read as one: a step applied meanwhile is not taken for a changed one.
+  @Test func whoLooksWhileAnotherMigratesSeesOneOfTheTwoVersions() throws {
+    for round in 0..<Campaign.count(60) {
+      let path = folder.path("\(round).db")
+      _ = try NotificationStore.create(path, key: Keys.raw, migrator: SchemaMigrator([Migration.all[0]]))
+      let watching = try Connection.open(path, key: Keys.raw)
+      let finished = Gate()
+      Thread.detachNewThread {
+        let connection = try? Connection.open(path, key: Keys.raw)
+        _ = try? connection.map { try SchemaMigrator().migrate($0) }
+        finished.open()
+      }
+      while try !SchemaMigrator().pending(on: watching).isEmpty {}
+      finished.pass()
+    }
+  }
+
   @Test func stepsBeyondTheCurrentOnesWork() throws {
     let path = try storeWithHundredPushes()
     let third = Migration(
