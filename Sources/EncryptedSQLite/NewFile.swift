@@ -13,6 +13,11 @@ enum NewFile {
     removeAbandoned(beside: path)
     let aside = try makeEmpty(beside: path)
     defer { remove(aside) }
+    for log in ["-wal", "-journal"] where FileSystem.size(path + log) > 0 {
+      // SQLite would fold it into the new file, and ruin that.
+      throw DatabaseError(
+        .alreadyExists, "\(path + log) is left of a store that stood here: move it away, or put its store back")
+    }
     try build(aside)
     try FileSystem.sync(aside)
     guard link(aside, path) == 0 else {

@@ -72,7 +72,7 @@ private struct APSDictionary {
       data.body = alert["body"] as? String ?? ""
     default: break
     }
-    data.badge = (value("badge") as? NSNumber)?.intValue ?? 0
+    data.badge = (value("badge") as? NSNumber).flatMap { Int(exactly: $0) } ?? 0
     data.sound = isSoundSet ? "default" : ""
     data.categoryIdentifier = value("category") as? String ?? ""
     data.threadIdentifier = value("thread-id") as? String ?? ""

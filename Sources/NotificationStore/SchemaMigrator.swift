@@ -86,6 +86,10 @@ public struct SchemaMigrator: Sendable {
   }
 
   private func check(_ connection: Connection, _ version: Int) throws {
+    guard version >= 0 else {
+      throw DatabaseError(
+        .invalidArgument, "\(connection.path) has the version \(version) and is not a store of AWARE's")
+    }
     guard version <= currentVersion else {
       throw DatabaseError(
         .schemaTooNew,
@@ -96,7 +100,7 @@ public struct SchemaMigrator: Sendable {
     }
     try connection.forEachRow("SELECT jsonVersion, sha256 FROM schema_migration ORDER BY jsonVersion") { row in
       let applied = row.int(at: 0)
-      guard (1...version).contains(applied), migrations[applied - 1].sha256 == row.string(at: 1) else {
+      guard applied >= 1, applied <= version, migrations[applied - 1].sha256 == row.string(at: 1) else {
         throw DatabaseError(
           .migrationChanged,
           "the step to jsonVersion \(applied) that \(connection.path) was migrated with is not the one of this program: "

@@ -23,8 +23,8 @@ struct PushLine {
       return
     }
     let known: Set = ["id", "receivedAt", "bundle", "payload"]
-    if let unknown = object.keys.sorted().first(where: { !known.contains($0) }) {
-      throw Malformed(reason: "beside payload there may be id, receivedAt and bundle, not \"\(unknown)\"")
+    guard known.isSuperset(of: object.keys) else {
+      throw Malformed(reason: "beside payload there may be id, receivedAt and bundle, and nothing else")
     }
     self.payload = payload
     id = try Self.text("id", object)

@@ -26,9 +26,14 @@ enum Record: Command {
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
+    // Before the input is opened, which might get the very descriptor that --key-fd names.
+    let key = try arguments.key()
     let input = try openInput(arguments.operands.first)
+    guard input != STDIN_FILENO || arguments.value("key-fd") != "0" else {
+      throw UsageError("the key and the pushes cannot both come from standard input")
+    }
     // What is reported as committed has to survive a power cut.
-    let store = try NotificationStore(.init(path: path, key: try arguments.key(), synchronous: .full))
+    let store = try NotificationStore(.init(path: path, key: key, synchronous: .full))
     command_line_catch_interrupts()
     var run = Run(
       store: store, label: arguments.value("label") ?? "", bundle: arguments.value("bundle") ?? "",
