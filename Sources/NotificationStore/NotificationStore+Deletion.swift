@@ -21,6 +21,8 @@ extension NotificationStore {
           + "notBefore = 0, sentThroughId = 0"
         try connection.execute("UPDATE upload_ledger SET \(columns); DELETE FROM sqlite_sequence")
       }
+      // The zeroed pages reach the file before it shrinks.
+      try connection.foldLogIn()
       try connection.execute("VACUUM")
       try connection.foldLogIn()
     }
