@@ -147,7 +147,7 @@ public final class Connection {
   /// A connection whose file was replaced stays open until the process ends, and does nothing more: SQLite 3.15
   /// deletes the log by its name when it closes, and that name is now the log of the file that took the place.
   ///
-  /// - Throws: `database` when a statement is still in use; the connection then stays open.
+  /// - Throws: `busy` when a statement is still in use; the connection then stays open.
   public func close() throws {
     guard isOpen else { return }
     statements = [:]

@@ -21,6 +21,24 @@ package enum FileSystem {
     }
   }
 
+  /// Opens a new file for writing that only this user can read, whatever the umask.
+  ///
+  /// - Parameter name: what an error calls the file, where that is not its path.
+  package static func createForOwner(
+    _ path: String, _ action: String = "make", named name: String? = nil
+  ) throws -> Int32 {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw error(action, name ?? path, errno) }
+    // The umask may have taken the owner's bits away.
+    guard fchmod(descriptor, 0o600) == 0 else {
+      let reason = errno
+      close(descriptor)
+      unlink(path)
+      throw error(action, name ?? path, reason)
+    }
+    return descriptor
+  }
+
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
     var rest = bytes
     while !rest.isEmpty {

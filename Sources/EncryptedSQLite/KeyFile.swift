@@ -45,12 +45,9 @@ public enum KeyFile {
   /// - Throws: `alreadyExists`; `notFound` (no such folder), `permissionDenied`, `diskFull`, `inputOutput`. A file that
   ///   could not be completed is removed again.
   public static func create(_ path: String, _ key: EncryptionKey) throws {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw FileSystem.error("make the key file", path, errno) }
+    let descriptor = try FileSystem.createForOwner(path, "make the key file")
     defer { close(descriptor) }
     do {
-      // The umask may have taken the owner's bits away.
-      guard fchmod(descriptor, 0o600) == 0 else { throw FileSystem.error("make the key file", path, errno) }
       try key.withUnsafeBytes { bytes in
         try FileSystem.write(bytes, to: descriptor, path)
         // After a CR it would make a CRLF, and reading would take the key's own last byte away.

@@ -45,11 +45,7 @@ enum NewFile {
     var random: UInt64 = 0
     withUnsafeMutableBytes(of: &random) { PlatformCrypto.random(into: $0) }
     let aside = "\(path).new-\(getpid())-\(String(random, radix: 16))"
-    let descriptor = open(aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw FileSystem.error("make", path, errno) }
-    // The umask may have taken the owner's bits away.
-    fchmod(descriptor, 0o600)
-    close(descriptor)
+    close(try FileSystem.createForOwner(aside, named: path))
     return aside
   }
 

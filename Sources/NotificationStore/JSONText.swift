@@ -2,8 +2,6 @@
 struct JSONText {
   private(set) var bytes: [UInt8] = []
 
-  mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
-
   /// Text that is JSON already: punctuation, or a literal.
   mutating func append(raw text: String) { bytes.append(contentsOf: text.utf8) }
 

@@ -8,7 +8,6 @@
 
 static inline const char *command_line_argument(void) { return optarg; }
 static inline int command_line_index(void) { return optind; }
-static inline int command_line_unknown(void) { return optopt; }
 
 /// Starts a new parse; the library's own messages are off.
 static inline void command_line_restart(void) {

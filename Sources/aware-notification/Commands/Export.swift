@@ -50,12 +50,7 @@ enum Export: Command {
 
     init(_ path: String?) throws {
       self.path = path
-      descriptor =
-        try path.map { path in
-          let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-          guard descriptor >= 0 else { throw FileSystem.error("make", path, errno) }
-          return descriptor
-        } ?? STDOUT_FILENO
+      descriptor = try path.map { try FileSystem.createForOwner($0) } ?? STDOUT_FILENO
     }
 
     func write(_ bytes: [UInt8]) throws {

@@ -5,8 +5,8 @@ enum Wipe: Command {
   static let summary = "remove every record, as when a participant withdraws"
   static let usage = "--db PATH [--key-file FILE | --key-fd N] --yes"
   static let details = """
-    Deletes all rows and what is known of their upload, overwrites the pages they stood in, and empties the log. The store and its
-    key stay. Copies elsewhere (exports, backups, what was uploaded) are not touched.
+    Deletes all rows and what is known of their upload, overwrites the pages they stood in, and empties
+    the log. The store and its key stay. Copies elsewhere (exports, backups, what was uploaded) are not touched.
     """
   static let options = Option.store + [Option(name: "yes", help: "really remove them; there is no way back")]
 
