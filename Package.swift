@@ -30,6 +30,8 @@ let package = Package(
   name: "com.awareframework.ios.sensor.notification",
   platforms: [.iOS(.v13), .macOS(.v10_15)],
   products: [
+    .library(
+      name: "com.awareframework.ios.sensor.notification", targets: ["com.awareframework.ios.sensor.notification"]),
     .library(name: "EncryptedSQLite", targets: ["EncryptedSQLite"]),
     .library(name: "NotificationStore", targets: ["NotificationStore"]),
     .executable(name: "aware-notification", targets: ["aware-notification"]),
@@ -39,7 +41,12 @@ let package = Package(
     .target(name: "CCommandLine"),
     .target(name: "EncryptedSQLite", dependencies: ["CSQLCipher"] + cryptography),
     .target(name: "NotificationStore", dependencies: ["EncryptedSQLite"]),
-    .executableTarget(name: "aware-notification", dependencies: ["CCommandLine", "NotificationStore"]),
+    // The dots make the module's name com_awareframework_ios_sensor_notification.
+    .target(
+      name: "com.awareframework.ios.sensor.notification", dependencies: ["EncryptedSQLite", "NotificationStore"]),
+    .executableTarget(
+      name: "aware-notification",
+      dependencies: ["CCommandLine", "NotificationStore", "com.awareframework.ios.sensor.notification"]),
     // A program that the tests start, stop and kill: it does to a store what an app would.
     .executableTarget(name: "store-helper", dependencies: ["NotificationStore"], path: "Tests/StoreHelper"),
     .target(

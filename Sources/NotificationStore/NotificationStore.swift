@@ -21,13 +21,15 @@ public final class NotificationStore: Sendable {
     public var maximumAge: TimeInterval?
     /// Whether `maximumAge` also deletes rows that were never sent.
     public var deletesUnsentRows: Bool
+    /// The device id that a new store takes for records that bring none; nil makes one.
+    public var deviceId: String?
     /// The steps of the schema.
     public var migrator: SchemaMigrator
 
     public init(
       path: String, key: EncryptionKey, access: Connection.Access = .readWrite, creating: Bool = true,
       synchronous: Connection.Synchronous = .normal, maximumAge: TimeInterval? = nil, deletesUnsentRows: Bool = false,
-      migrator: SchemaMigrator = SchemaMigrator()
+      deviceId: String? = nil, migrator: SchemaMigrator = SchemaMigrator()
     ) {
       self.path = path
       self.key = key
@@ -36,6 +38,7 @@ public final class NotificationStore: Sendable {
       self.synchronous = synchronous
       self.maximumAge = maximumAge
       self.deletesUnsentRows = deletesUnsentRows
+      self.deviceId = deviceId
       self.migrator = migrator
     }
   }
@@ -69,7 +72,7 @@ public final class NotificationStore: Sendable {
     }
     deviceId = try database.withWriter { connection in
       try Self.requireCurrentVersion(connection, migrator)
-      return try Self.deviceId(connection, configuration.access)
+      return try Self.deviceId(connection, configuration)
     }
     notifications = Repository(database, deviceId: deviceId)
     tokens = Repository(database, deviceId: deviceId)
@@ -96,13 +99,14 @@ public final class NotificationStore: Sendable {
   }
 
   /// The store's own device id, made once.
-  private static func deviceId(_ connection: Connection, _ access: Connection.Access) throws -> String {
+  private static func deviceId(_ connection: Connection, _ configuration: Configuration) throws -> String {
     let query = "SELECT value FROM store_property WHERE name = 'deviceId'"
     if let deviceId = try connection.text(query) { return deviceId }
-    guard access == .readWrite else { return "" }
+    guard configuration.access == .readWrite else { return "" }
+    let new = configuration.deviceId ?? UUID().uuidString
     return try connection.writeTransaction {
       try connection.run(
-        "INSERT OR IGNORE INTO store_property (name, value) VALUES ('deviceId', ?)", .text(UUID().uuidString))
+        "INSERT OR IGNORE INTO store_property (name, value) VALUES ('deviceId', ?)", .text(new))
       return try connection.text(query) ?? ""
     }
   }

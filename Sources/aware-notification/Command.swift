@@ -32,6 +32,7 @@ struct Option {
 extension Option {
   static let help = Option(name: "help", help: "show this help")
   static let json = Option(name: "json", help: "print JSON, for programs")
+  static let broadcasts = Option(name: "broadcasts", help: "print each broadcast that an app would get")
   static let database = Option(name: "db", value: "PATH", help: "the store")
   static let keyFile = Option(name: "key-file", value: "FILE", help: "read the key from FILE, which only you may read")
   static let keyDescriptor = Option(name: "key-fd", value: "N", help: "read the key from file descriptor N")

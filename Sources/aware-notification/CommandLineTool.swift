@@ -5,7 +5,10 @@ import NotificationStore
 enum CommandLineTool {
   static let version = "0.1.0"
   static var commands: [any Command.Type] {
-    [Keygen.self, Init.self, Record.self, List.self, Export.self, Status.self, Migrate.self, Verify.self, Wipe.self]
+    [
+      Keygen.self, Init.self, Record.self, Token.self, List.self, Export.self, Status.self, Migrate.self, Verify.self,
+      Wipe.self,
+    ]
   }
 
   static func run(_ words: [String]) -> Int32 {

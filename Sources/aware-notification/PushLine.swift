@@ -1,5 +1,6 @@
 import Foundation
 import NotificationStore
+import com_awareframework_ios_sensor_notification
 
 /// One line of `record`'s input: a bare APNs payload, or an envelope with `id`, `receivedAt`, `bundle` and `payload`.
 struct PushLine {
@@ -32,10 +33,11 @@ struct PushLine {
     receivedAt = try Self.time("receivedAt", object)
   }
 
-  func records(label: String, bundle fallback: String) -> PushRecords {
-    PushRecords(
+  /// - Parameter bundle: the app, where the line does not say.
+  func push(bundle fallback: String) -> PushPayload {
+    PushPayload(
       payload: payload, identifier: id, bundle: bundle.isEmpty ? fallback : bundle,
-      receivedAt: receivedAt ?? UnixTime.milliseconds(), label: label)
+      receivedAt: receivedAt ?? UnixTime.milliseconds())
   }
 
   /// To the end of the year 9999: beyond are slips of the unit, such as microseconds.

@@ -2,15 +2,18 @@ import CCommandLine
 import EncryptedSQLite
 import Foundation
 import NotificationStore
+import com_awareframework_ios_sensor_notification
 
 enum Record: Command {
   static let name = "record"
   static let summary = "store pushes from JSON lines"
-  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--label TEXT] [--bundle ID] [FILE]"
+  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--label TEXT] [--bundle ID] [--broadcasts] [FILE]"
   static let details = """
     Reads FILE, or standard input: a line is an APNs payload, or an object with payload and, as far as they are
     known, id (the request's identifier), receivedAt (Unix milliseconds) and bundle (the receiving app). Visible
     pushes become notifications, background pushes silent pushes. The store is made when it is absent.
+
+    A command in a background push (aware_command) is reported as "command NAME", and nothing more is done about it.
 
     After each commit it prints "committed N": every line up to N that could be read is on the disk. A bad line is
     reported with its number, the rest goes on, and the exit status is 1.
@@ -19,6 +22,7 @@ enum Record: Command {
     Option.store + [
       Option(name: "label", value: "TEXT", help: "the label of the records"),
       Option(name: "bundle", value: "ID", help: "the app, where the line does not say"),
+      .broadcasts,
     ]
   static let maximumOperands = 1
   /// Few enough that little is done again after a kill, many enough that the sync to disk does not count.
@@ -32,14 +36,15 @@ enum Record: Command {
     guard input != STDIN_FILENO || arguments.value("key-fd") != "0" else {
       throw UsageError("the key and the pushes cannot both come from standard input")
     }
-    // What is reported as committed has to survive a power cut.
-    let store = try NotificationStore(.init(path: path, key: key, synchronous: .full))
+    let session = try SensorSession(
+      path: path, key: key, label: arguments.value("label") ?? "", showsBroadcasts: arguments.has("broadcasts"))
+    // A wrong key or a store that is not one shows before the first line is read.
+    try session.open()
     command_line_catch_interrupts()
     var run = Run(
-      store: store, label: arguments.value("label") ?? "", bundle: arguments.value("bundle") ?? "",
-      name: arguments.operands.first ?? "standard input")
+      session: session, bundle: arguments.value("bundle") ?? "", name: arguments.operands.first ?? "standard input")
     try run.readAll(LineReader(input) { command_line_interrupt() != 0 })
-    try store.close()
+    session.close()
     let signal = command_line_interrupt()
     return signal != 0 ? 128 + signal : run.isFlawless ? 0 : 1
   }
@@ -52,18 +57,16 @@ enum Record: Command {
   }
 
   private struct Run {
-    let store: NotificationStore
-    let label: String
+    let session: SensorSession
     let bundle: String
     let name: String
     private(set) var isFlawless = true
     private var number = 0
-    private var waiting: [PushRecords] = []
+    private var waiting: [PushPayload] = []
     private var committed = 0
 
-    init(store: NotificationStore, label: String, bundle: String, name: String) {
-      self.store = store
-      self.label = label
+    init(session: SensorSession, bundle: String, name: String) {
+      self.session = session
       self.bundle = bundle
       self.name = name
     }
@@ -96,7 +99,7 @@ enum Record: Command {
       let blanks: Set<UInt8> = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
       guard !line.allSatisfy(blanks.contains) else { return }
       do {
-        waiting.append(try PushLine(line).records(label: label, bundle: bundle))
+        waiting.append(try PushLine(line).push(bundle: bundle))
       } catch let error as PushLine.Malformed {
         report(error.reason)
       } catch {
@@ -112,7 +115,7 @@ enum Record: Command {
     private mutating func commit() throws {
       guard number > committed else { return }
       do {
-        if !waiting.isEmpty { try store.record(waiting) }
+        if !waiting.isEmpty { try session.do { $0.handle(waiting, finish: $1) } }
       } catch let error as DatabaseError {
         throw DatabaseError(error.code, "nothing after line \(committed) was stored: \(error.message)")
       }

@@ -1,0 +1,15 @@
+import EncryptedSQLite
+
+/// What went wrong: a code to act on, and a sentence that says what happened and what to do.
+public typealias AwareNotificationError = DatabaseError
+
+extension DatabaseError.Code {
+  /// The sensor's settings contradict each other, or lack one. Nothing is stored until they are mended.
+  public static let invalidConfiguration = Self(rawValue: "invalidConfiguration")
+  /// No host is configured to send records to.
+  public static let noHost = Self(rawValue: "noHost")
+  /// This version of the library has no uploads.
+  public static let uploadsUnavailable = Self(rawValue: "uploadsUnavailable")
+  /// So many records wait for the store that the newest was not kept.
+  public static let tooManyWaiting = Self(rawValue: "tooManyWaiting")
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// What all AWARE sensors do: start, stop, sync, take a label, and sync on request while they are enabled.
+open class AwareSensor: NSObject {
+  /// Tells one sensor from another.
+  public let id = UUID().uuidString
+
+  /// How uploads are done, and who is told of them; nil means the defaults.
+  public var syncConfig: DbSyncConfig? {
+    get { uploads.syncConfig }
+    set { uploads.syncConfig = newValue }
+  }
+
+  private struct Uploads {
+    var syncConfig: DbSyncConfig?
+    /// While it is there, the sensor is enabled.
+    var requests: BroadcastListener?
+  }
+
+  private let uploads = Locked(Uploads())
+
+  public override init() { super.init() }
+
+  open func start() {}
+
+  open func stop() {}
+
+  /// - Parameter force: whether to sync now, even where an earlier failure asks to wait.
+  open func sync(force: Bool = false) {}
+
+  open func set(label: String) {}
+
+  /// From now on the sensor syncs whenever ``Foundation/Notification/Name/Aware/dbSyncRequest`` is posted.
+  open func enable() {
+    let sensor = WeakReference(self)
+    let requests = BroadcastListener([
+      .Aware.dbSyncRequest: { _ in sensor.value?.sync() }
+    ])
+    uploads.withLock { if $0.requests == nil { $0.requests = requests } }
+  }
+
+  open func disable() {
+    // Taken out under the lock and released after it.
+    _ = uploads.withLock { uploads in
+      defer { uploads.requests = nil }
+      return uploads.requests
+    }
+  }
+
+  /// Whether ``enable()`` was called, and ``disable()`` not since.
+  open func isEnabled() -> Bool { uploads.withLock { $0.requests != nil } }
+}
+
+/// Listens to broadcasts until it is released.
+///
+/// - Note: `@unchecked Sendable`: `tokens` does not change, and NotificationCenter takes them on any thread.
+final class BroadcastListener: @unchecked Sendable {
+  private let tokens: [any NSObjectProtocol]
+
+  /// - Parameter handlers: what to do for each name, on the thread that posts.
+  init(_ handlers: [Notification.Name: @Sendable (Notification) -> Void]) {
+    tokens = handlers.map { NotificationCenter.default.addObserver(forName: $0, object: nil, queue: nil, using: $1) }
+  }
+
+  deinit {
+    for token in tokens { NotificationCenter.default.removeObserver(token) }
+  }
+}
+
+/// A reference that does not keep its object alive.
+///
+/// - Note: `@unchecked Sendable`: reading a weak reference is safe on any thread, and it is set once, before it is shared.
+final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+  weak var value: Object?
+  init(_ value: Object? = nil) { self.value = value }
+}

@@ -1,0 +1,165 @@
+import Foundation
+
+/// Is told how a sync ended.
+public typealias DbSyncCompletionHandler = (_ status: Bool, _ error: Error?) -> Void
+/// Is told how far a sync is, from 0 to 1.
+public typealias DbSyncProgressHandler = (_ progress: Double, _ error: Error?) -> Void
+
+/// The settings of uploads. Every property may be read and set from any thread.
+open class DbSyncConfig {
+  /// Whether rows are deleted once the server has proved that it has them.
+  public var removeAfterSync: Bool {
+    get { values.removeAfterSync }
+    set { values.removeAfterSync = newValue }
+  }
+  /// The most rows in a batch.
+  public var batchSize: Int {
+    get { values.batchSize }
+    set { values.batchSize = newValue }
+  }
+  public var markAsSynced: Bool {
+    get { values.markAsSynced }
+    set { values.markAsSynced = newValue }
+  }
+  public var skipSyncedData: Bool {
+    get { values.skipSyncedData }
+    set { values.skipSyncedData = newValue }
+  }
+  public var keepLastData: Bool {
+    get { values.keepLastData }
+    set { values.keepLastData = newValue }
+  }
+  /// The device id in a batch's envelope; nil means that of the sensor.
+  public var deviceId: String? {
+    get { values.deviceId }
+    set { values.deviceId = newValue }
+  }
+  public var debug: Bool {
+    get { values.debug }
+    set { values.debug = newValue }
+  }
+  public var debugLevel: Int {
+    get { values.debugLevel }
+    set { values.debugLevel = newValue }
+  }
+  public var completionHandler: DbSyncCompletionHandler? {
+    get { values.completionHandler }
+    set { values.completionHandler = newValue }
+  }
+  public var progressHandler: DbSyncProgressHandler? {
+    get { values.progressHandler }
+    set { values.progressHandler = newValue }
+  }
+  /// Where the handlers are called; nil means the sensor's `callbackQueue`.
+  public var dispatchQueue: DispatchQueue? {
+    get { values.dispatchQueue }
+    set { values.dispatchQueue = newValue }
+  }
+  /// Has no effect off Apple's systems.
+  public var backgroundSession: Bool {
+    get { values.backgroundSession }
+    set { values.backgroundSession = newValue }
+  }
+  /// Whether a batch is written column by column.
+  public var compactDataFormat: Bool {
+    get { values.compactDataFormat }
+    set { values.compactDataFormat = newValue }
+  }
+  public var serverType: ServerType {
+    get { values.serverType }
+    set { values.serverType = newValue }
+  }
+  public var studyNumber: Int {
+    get { values.studyNumber }
+    set { values.studyNumber = newValue }
+  }
+  public var studyKey: String {
+    get { values.studyKey }
+    set { values.studyKey = newValue }
+  }
+
+  private struct Values {
+    var removeAfterSync = false
+    var batchSize = 1000
+    var markAsSynced = false
+    var skipSyncedData = false
+    var keepLastData = false
+    var deviceId: String?
+    var debug = false
+    var debugLevel = 0
+    var completionHandler: DbSyncCompletionHandler?
+    var progressHandler: DbSyncProgressHandler?
+    var dispatchQueue: DispatchQueue?
+    var backgroundSession = true
+    var compactDataFormat = false
+    var serverType = ServerType.aware_micro
+    var studyNumber = 1
+    var studyKey = ""
+  }
+
+  private let values = Locked(Values())
+
+  public init() {}
+
+  /// Starts from the defaults and reads `config` as ``set(config:)`` does.
+  public convenience init(_ config: [String: Any]) {
+    self.init()
+    set(config: config)
+  }
+
+  /// Takes over what `config` holds under the properties' names; the rest stays as it is.
+  open func set(config: [String: Any]) {
+    let dictionary = ConfigDictionary(config)
+    values.withLock { values in
+      dictionary.read("removeAfterSync", into: &values.removeAfterSync)
+      dictionary.read("batchSize", into: &values.batchSize)
+      dictionary.read("markAsSynced", into: &values.markAsSynced)
+      dictionary.read("skipSyncedData", into: &values.skipSyncedData)
+      dictionary.read("keepLastData", into: &values.keepLastData)
+      dictionary.read("deviceId", into: &values.deviceId)
+      dictionary.read("debug", into: &values.debug)
+      dictionary.read("debugLevel", into: &values.debugLevel)
+      dictionary.read("backgroundSession", into: &values.backgroundSession)
+      dictionary.read("compactDataFormat", into: &values.compactDataFormat)
+      dictionary.read("serverType", into: &values.serverType)
+      dictionary.read("study_number", into: &values.studyNumber)
+      dictionary.read("studyNumber", into: &values.studyNumber)
+      dictionary.read("study_key", into: &values.studyKey)
+      dictionary.read("studyKey", into: &values.studyKey)
+      if let queue: DispatchQueue = dictionary.value("dispatchQueue") { values.dispatchQueue = queue }
+      if let handler: DbSyncCompletionHandler = dictionary.value("completionHandler") {
+        values.completionHandler = handler
+      }
+      if let handler: DbSyncProgressHandler = dictionary.value("progressHandler") { values.progressHandler = handler }
+    }
+  }
+
+  /// Calls `closure` with this object and returns it, for settings in one expression.
+  @discardableResult
+  public func apply(closure: (_ config: DbSyncConfig) -> Void) -> Self {
+    closure(self)
+    return self
+  }
+}
+
+extension DbSyncConfig: CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+  private var shown: [(label: String?, value: Any)] {
+    let values = values.snapshot
+    return [
+      ("removeAfterSync", values.removeAfterSync), ("batchSize", values.batchSize),
+      ("markAsSynced", values.markAsSynced), ("skipSyncedData", values.skipSyncedData),
+      ("keepLastData", values.keepLastData), ("deviceId", values.deviceId as Any), ("debug", values.debug),
+      ("debugLevel", values.debugLevel), ("backgroundSession", values.backgroundSession),
+      ("compactDataFormat", values.compactDataFormat), ("serverType", values.serverType),
+      ("studyNumber", values.studyNumber), ("studyKey", Redacted(values.studyKey)),
+    ]
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: shown, ancestorRepresentation: .suppressed) }
+
+  public var description: String {
+    "\(type(of: self))(\(shown.map { "\($0.label ?? ""): \($0.value)" }.joined(separator: ", ")))"
+  }
+
+  public var debugDescription: String { description }
+}

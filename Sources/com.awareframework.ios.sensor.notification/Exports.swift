@@ -1,0 +1,9 @@
+// An app imports the sensor's module alone. Single types, not whole modules, so that nothing else comes with them.
+@_exported import struct EncryptedSQLite.DatabaseError
+@_exported import struct EncryptedSQLite.EncryptionKey
+@_exported import struct NotificationStore.NotificationData
+@_exported import enum NotificationStore.NotificationSource
+@_exported import struct NotificationStore.NotificationTokenData
+@_exported import struct NotificationStore.Repository
+@_exported import struct NotificationStore.SilentPushData
+@_exported import protocol NotificationStore.StoredRecord

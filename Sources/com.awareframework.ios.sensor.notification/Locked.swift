@@ -1,0 +1,37 @@
+import Foundation
+
+/// A value that any thread may read and change.
+///
+/// - Note: `@unchecked Sendable`: `value` is touched under `lock` only. It may hold what is not `Sendable` (an app's
+///   observer, its handlers), which is passed on and never called from here.
+@dynamicMemberLookup
+final class Locked<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  /// Calls `body` with the value to itself; `body` must not come back here.
+  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&value)
+  }
+
+  /// The value as it is now.
+  var snapshot: Value { withLock { $0 } }
+
+  subscript<Member>(dynamicMember member: WritableKeyPath<Value, Member>) -> Member {
+    get { withLock { $0[keyPath: member] } }
+    set { withLock { $0[keyPath: member] = newValue } }
+  }
+}
+
+/// Carries a value that is not `Sendable` to the queue where it is used.
+///
+/// - Note: `@unchecked Sendable`: who makes one sees to it that only one queue uses the value, or that the value can
+///   bear several threads.
+struct Carried<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}

@@ -1,0 +1,102 @@
+import EncryptedSQLite
+import Foundation
+
+extension NotificationSensor {
+  /// The settings of a ``NotificationSensor``.
+  ///
+  /// ```swift
+  /// let config = NotificationSensor.Config().apply { config in
+  ///   config.dbType = Engine.DatabaseType.sqlite
+  ///   config.dbEncryptionKey = key
+  /// }
+  /// ```
+  open class Config: SensorConfig {
+    /// Is told of what the sensor receives. The sensor keeps it alive.
+    public var sensorObserver: NotificationObserver? {
+      get { settings.sensorObserver }
+      set { settings.sensorObserver = newValue }
+    }
+    /// Whether ``NotificationSensor/start()`` asks the person for permission to notify.
+    public var requestPermission: Bool {
+      get { settings.requestPermission }
+      set { settings.requestPermission = newValue }
+    }
+    /// What becomes of a plaintext store of the public sensor that stands where the encrypted one belongs.
+    public var plaintextStorePolicy: PlaintextStorePolicy {
+      get { settings.plaintextStorePolicy }
+      set { settings.plaintextStorePolicy = newValue }
+    }
+    /// Where observers, broadcasts and completion handlers are called: a serial queue.
+    public var callbackQueue: DispatchQueue {
+      get { settings.callbackQueue }
+      set { settings.callbackQueue = newValue }
+    }
+    /// How far a commit reaches: `.normal` survives a kill, `.full` also a power cut.
+    public var synchronous: Synchronous {
+      get { settings.synchronous }
+      set { settings.synchronous = newValue }
+    }
+    /// Rows older than this, in seconds, are deleted once they were sent; nil keeps them.
+    public var maximumAge: TimeInterval? {
+      get { settings.maximumAge }
+      set { settings.maximumAge = newValue }
+    }
+
+    public typealias Synchronous = Connection.Synchronous
+
+    /// A key that is no `String`, which could not be wiped; it goes before `dbEncryptionKey`.
+    package var encryptionKey: EncryptionKey? {
+      get { settings.encryptionKey }
+      set { settings.encryptionKey = newValue }
+    }
+
+    struct Settings {
+      var sensorObserver: NotificationObserver?
+      var requestPermission = true
+      var plaintextStorePolicy = PlaintextStorePolicy.adopt
+      var callbackQueue = DispatchQueue.main
+      var synchronous = Synchronous.normal
+      var maximumAge: TimeInterval?
+      var encryptionKey: EncryptionKey?
+    }
+
+    let settings = Locked(Settings())
+
+    public override init() {
+      super.init()
+      dbPath = "aware_notification"
+    }
+
+    open override func set(config: [String: Any]) {
+      super.set(config: config)
+      let dictionary = ConfigDictionary(config)
+      settings.withLock { dictionary.read("requestPermission", into: &$0.requestPermission) }
+    }
+
+    /// Calls `closure` with this object and returns it, for settings in one expression.
+    @discardableResult
+    public func apply(closure: (_ config: NotificationSensor.Config) -> Void) -> Self {
+      closure(self)
+      return self
+    }
+
+    override var shown: [(label: String, value: Any)] {
+      let settings = settings.snapshot
+      return super.shown + [
+        // The observer is the app's: its type tells enough.
+        ("sensorObserver", settings.sensorObserver.map { "\(type(of: $0))" } as Any),
+        ("requestPermission", settings.requestPermission), ("plaintextStorePolicy", settings.plaintextStorePolicy),
+        ("callbackQueue", settings.callbackQueue.label), ("synchronous", settings.synchronous),
+        ("maximumAge", settings.maximumAge as Any),
+      ]
+    }
+  }
+}
+
+/// What becomes of a plaintext store of the public sensor that stands where the encrypted one belongs.
+public enum PlaintextStorePolicy: Sendable {
+  /// Its rows are taken over into an encrypted store, and then it is overwritten and removed.
+  case adopt
+  /// Opening fails with `notEncrypted`.
+  case refuse
+}

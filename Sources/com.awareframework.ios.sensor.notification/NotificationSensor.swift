@@ -1,0 +1,185 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+
+/// Records the pushes that a person sees, device tokens and silent pushes, in an encrypted store.
+///
+/// Safe to call from any thread. Calls return at once; records are stored in order, off the caller's thread; observers,
+/// broadcasts and completion handlers come on the configured `callbackQueue`, in order.
+///
+/// ```swift
+/// let sensor = NotificationSensor(NotificationSensor.Config().apply { config in
+///   config.dbType = Engine.DatabaseType.sqlite
+///   config.dbEncryptionKey = key
+/// })
+/// sensor.start()
+/// ```
+public class NotificationSensor: AwareSensor {
+  /// The configuration. Type, path and key of the database are read when the store is opened: after `init` or
+  /// ``stop()``, at ``start()`` or at the first record.
+  public var CONFIG: Config {
+    get { configuration.snapshot }
+    set { configuration.withLock { $0 = newValue } }
+  }
+
+  private let configuration: Locked<Config>
+  private let integration: any PushIntegration
+  let log: SensorLog
+  /// In seconds: a completion handler is called within 25, as iOS gives an app 30.
+  package var completionLimit: TimeInterval = 24.5
+
+  private let intake: IntakeQueue
+  /// Received broadcasts drive the sensor from its making on.
+  private var commands: BroadcastListener?
+
+  /// A sensor with the default configuration.
+  public override convenience init() { self.init(Config()) }
+
+  public convenience init(_ config: Config) {
+    self.init(config, integration: SystemPushIntegration(), log: .system)
+  }
+
+  /// - Parameter log: takes what else goes to the system's log.
+  package convenience init(_ config: Config, log: @escaping @Sendable (String) -> Void) {
+    self.init(config, integration: SystemPushIntegration(), log: SensorLog(write: log))
+  }
+
+  init(_ config: Config, integration: any PushIntegration, log: SensorLog) {
+    configuration = Locked(config)
+    self.integration = integration
+    self.log = log
+    let sensor = WeakReference<NotificationSensor>()
+    intake = Self.makeIntake(configuration, log, sensor)
+    super.init()
+    sensor.value = self
+    commands = listen(sensor)
+  }
+
+  // MARK: The sensor's life
+
+  /// Installs the notification delegate proxy, asks for permission if so configured, and opens the store.
+  public override func start() {
+    let sensor = WeakReference(self)
+    integration.install { sensor.value?.handle($0) }
+    if CONFIG.requestPermission {
+      integration.requestPermission { error in
+        sensor.value?.debug(error.map { "permission was not asked for: \($0)" } ?? "permission was asked for")
+      }
+    }
+    if CONFIG.dbType == .none, CONFIG.dbEncryptionKey == nil, CONFIG.encryptionKey == nil {
+      log.write(
+        "dbType is NONE: notifications are passed on and not stored; set dbType to sqlite and a dbEncryptionKey")
+    }
+    intake.prepare()
+    broadcast(.actionAwareNotificationStart)
+  }
+
+  /// Removes the delegate proxy, restores the previous delegate, and closes the store once all that came is stored.
+  ///
+  /// Tokens and silent pushes that are handed over later are stored all the same.
+  public override func stop() {
+    integration.remove()
+    intake.close()
+    broadcast(.actionAwareNotificationStop)
+  }
+
+  /// Sets the label of all records from now on.
+  public override func set(label: String) {
+    CONFIG.label = label
+    broadcast(.actionAwareNotificationSetLabel, [Self.EXTRA_LABEL: label])
+  }
+
+  /// Would send what was recorded to the configured host. This version has no uploads: it ends with an error, through
+  /// the completion handler of ``AwareSensor/syncConfig`` and the broadcast of its completion.
+  public override func sync(force: Bool = false) {
+    broadcast(.actionAwareNotificationSync)
+    let error =
+      (CONFIG.dbHost ?? "").isEmpty
+      ? AwareNotificationError(.noHost, "no host configured to sync with: set dbHost")
+      : AwareNotificationError(.uploadsUnavailable, "uploads are not available yet: the records stay in the store")
+    debug("sync: \(error)")
+    broadcast(
+      .actionAwareNotificationSyncCompletion, [Self.EXTRA_STATUS: false, Self.EXTRA_ERROR: error as any Error])
+    if let syncConfig, let handler = syncConfig.completionHandler {
+      let carried = Carried(handler)
+      (syncConfig.dispatchQueue ?? CONFIG.callbackQueue).async { carried.value(false, error) }
+    }
+  }
+
+  /// Removes everything that was recorded, as when a participant withdraws. Store and key stay.
+  ///
+  /// - Parameter completionHandler: is called with the error if something is left; call again then.
+  public func wipe(completionHandler: ((AwareNotificationError?) -> Void)? = nil) {
+    intake.forgetWaiting()
+    let handler = Carried(completionHandler)
+    let sensor = Carried(self)
+    withStore {
+      try $0.wipe()
+    } finish: { error in
+      sensor.value.onCallbackQueue {
+        if let error { sensor.value.tell(error) }
+        handler.value?(error)
+      }
+    }
+  }
+
+  // MARK: Parts
+
+  private static func makeIntake(
+    _ configuration: Locked<Config>, _ log: SensorLog, _ sensor: WeakReference<NotificationSensor>
+  ) -> IntakeQueue {
+    IntakeQueue {
+      guard let store = try StoreSettings(configuration.snapshot)?.open() else { return nil }
+      CommonDeviceID.share(store.deviceId)
+      return store
+    } report: { error in
+      log.write("\(error)")
+      guard let sensor = sensor.value.map({ Carried($0) }) else { return }
+      sensor.value.onCallbackQueue { sensor.value.tell(error) }
+    }
+  }
+
+  /// Obeys the broadcasts of others. Those of any sensor tell what it does, and are not obeyed: there would be no end.
+  private func listen(_ sensor: WeakReference<NotificationSensor>) -> BroadcastListener {
+    func obey(
+      _ action: @escaping @Sendable (NotificationSensor, Notification) -> Void
+    ) -> @Sendable (Notification) -> Void {
+      { notification in
+        guard !(notification.object is AwareSensor), let sensor = sensor.value else { return }
+        action(sensor, notification)
+      }
+    }
+    return BroadcastListener([
+      .actionAwareNotificationStart: obey { sensor, _ in sensor.start() },
+      .actionAwareNotificationStop: obey { sensor, _ in sensor.stop() },
+      .actionAwareNotificationSync: obey { sensor, _ in sensor.sync() },
+      .actionAwareNotificationSetLabel: obey { sensor, notification in
+        if let label = notification.userInfo?[Self.EXTRA_LABEL] as? String { sensor.set(label: label) }
+      },
+    ])
+  }
+
+  /// Stores `items` together, in their order.
+  func store(_ items: [IntakeQueue.Arrival]) { intake.add(items) }
+
+  /// Calls `body` with the store, and then `finish` with the error if there was one, both off the caller's thread.
+  package func withStore(
+    _ body: @escaping @Sendable (NotificationStore) throws -> Void,
+    finish: @escaping @Sendable (AwareNotificationError?) -> Void
+  ) {
+    intake.perform(body, finish: finish)
+  }
+
+  /// Calls `body` once all that was asked before is done, off the caller's thread.
+  package func whenIdle(_ body: @escaping @Sendable () -> Void) { intake.whenIdle(body) }
+
+  func debug(_ message: @autoclosure () -> String) {
+    if CONFIG.debug { log.write(message()) }
+  }
+}
+
+extension NotificationSensor: CustomReflectable {
+  public var customMirror: Mirror {
+    Mirror(self, children: ["id": id, "CONFIG": CONFIG], ancestorRepresentation: .suppressed)
+  }
+}

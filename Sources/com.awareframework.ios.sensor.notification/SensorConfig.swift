@@ -1,0 +1,168 @@
+import Foundation
+
+/// The settings that all AWARE sensors have. Every property may be read and set from any thread.
+///
+/// Printing, `dump` and mirrors show neither the encryption key nor the study key.
+open class SensorConfig {
+  /// For a manager of several sensors; it does not gate ``AwareSensor/start()``.
+  public var enabled: Bool {
+    get { values.enabled }
+    set { values.enabled = newValue }
+  }
+  /// Whether the sensor logs what it does.
+  public var debug: Bool {
+    get { values.debug }
+    set { values.debug = newValue }
+  }
+  /// The label of records from now on.
+  public var label: String {
+    get { values.label }
+    set { values.label = newValue }
+  }
+  /// The device id of records; "" means the one that all AWARE sensors on the device share.
+  public var deviceId: String {
+    get { values.deviceId }
+    set { values.deviceId = newValue }
+  }
+  /// The key of the store: a passphrase, or a raw key `x'…'` of 64 hexadecimal digits (96 with the salt).
+  ///
+  /// Required with ``DatabaseType/sqlite``; an error with ``DatabaseType/none``.
+  public var dbEncryptionKey: String? {
+    get { values.dbEncryptionKey }
+    set { values.dbEncryptionKey = newValue }
+  }
+  /// Read when the store is opened: at the first record, or at ``AwareSensor/start()``. So are the path and the key.
+  public var dbType: DatabaseType {
+    get { values.dbType }
+    set { values.dbType = newValue }
+  }
+  /// The store's file: an absolute path, or a name in the app's default folder.
+  public var dbPath: String {
+    get { values.dbPath }
+    set { values.dbPath = newValue }
+  }
+  /// The host that records are sent to.
+  public var dbHost: String? {
+    get { values.dbHost }
+    set { values.dbHost = newValue }
+  }
+  /// Accepted for the interface's sake: the tables have the names of the public sensor.
+  public var dbTableName: String? {
+    get { values.dbTableName }
+    set { values.dbTableName = newValue }
+  }
+  public var serverType: ServerType {
+    get { values.serverType }
+    set { values.serverType = newValue }
+  }
+  public var studyNumber: Int {
+    get { values.studyNumber }
+    set { values.studyNumber = newValue }
+  }
+  public var studyKey: String {
+    get { values.studyKey }
+    set { values.studyKey = newValue }
+  }
+
+  struct Values {
+    var enabled = false
+    var debug = false
+    var label = ""
+    var deviceId = ""
+    var dbEncryptionKey: String?
+    var dbType = DatabaseType.none
+    var dbPath = "aware"
+    var dbHost: String?
+    var dbTableName: String?
+    var serverType = ServerType.aware_micro
+    var studyNumber = 1
+    var studyKey = ""
+  }
+
+  let values = Locked(Values())
+
+  public init() {}
+
+  /// Starts from the defaults and reads `config` as ``set(config:)`` does.
+  public convenience init(_ config: [String: Any]) {
+    self.init()
+    set(config: config)
+  }
+
+  /// Takes over what `config` holds under the properties' names (also `study_number` and `study_key`).
+  ///
+  /// A key that is missing, or a value of another type, leaves the property as it is, the encryption key included.
+  open func set(config: [String: Any]) {
+    let dictionary = ConfigDictionary(config)
+    values.withLock { values in
+      dictionary.read("enabled", into: &values.enabled)
+      dictionary.read("debug", into: &values.debug)
+      dictionary.read("label", into: &values.label)
+      dictionary.read("deviceId", into: &values.deviceId)
+      dictionary.read("dbEncryptionKey", into: &values.dbEncryptionKey)
+      dictionary.read("dbType", into: &values.dbType)
+      dictionary.read("dbPath", into: &values.dbPath)
+      dictionary.read("dbHost", into: &values.dbHost)
+      dictionary.read("dbTableName", into: &values.dbTableName)
+      dictionary.read("serverType", into: &values.serverType)
+      dictionary.read("study_number", into: &values.studyNumber)
+      dictionary.read("studyNumber", into: &values.studyNumber)
+      dictionary.read("study_key", into: &values.studyKey)
+      dictionary.read("studyKey", into: &values.studyKey)
+    }
+  }
+
+  /// What printing and mirrors show, in order. A subclass adds its own.
+  var shown: [(label: String, value: Any)] {
+    let values = values.snapshot
+    return [
+      ("enabled", values.enabled), ("debug", values.debug), ("label", values.label), ("deviceId", values.deviceId),
+      ("dbEncryptionKey", Redacted(values.dbEncryptionKey)), ("dbType", values.dbType), ("dbPath", values.dbPath),
+      ("dbHost", values.dbHost.map(URLText.withoutCredentials) as Any), ("dbTableName", values.dbTableName as Any),
+      ("serverType", values.serverType), ("studyNumber", values.studyNumber), ("studyKey", Redacted(values.studyKey)),
+    ]
+  }
+}
+
+extension SensorConfig: CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+  public var customMirror: Mirror {
+    Mirror(
+      self, children: shown.map { (label: Optional($0.label), value: $0.value) }, ancestorRepresentation: .suppressed)
+  }
+
+  public var description: String {
+    "\(type(of: self))(\(shown.map { "\($0.label): \($0.value)" }.joined(separator: ", ")))"
+  }
+
+  public var debugDescription: String { description }
+}
+
+/// Stands for a secret where settings are shown: tells whether there is one, and nothing of it.
+struct Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  let description: String
+
+  init(_ secret: String?) {
+    description =
+      switch secret {
+      case nil: "nil"
+      case "": "\"\""
+      default: "<redacted>"
+      }
+  }
+
+  var debugDescription: String { description }
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// URLs as they may be shown.
+enum URLText {
+  /// The text of a URL without its user, password and query, which may hold credentials.
+  static func withoutCredentials(_ text: String) -> String {
+    guard var parts = URLComponents(string: text) else { return "<not a URL>" }
+    parts.user = nil
+    parts.password = nil
+    parts.query = nil
+    parts.fragment = nil
+    return parts.string ?? "<not a URL>"
+  }
+}

@@ -1,0 +1,38 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+
+/// Which store a configuration asks for.
+struct StoreSettings {
+  private let config: NotificationSensor.Config
+  private let key: EncryptionKey
+
+  /// - Returns: nil when nothing is to be stored, by choice.
+  /// - Throws: `invalidConfiguration`, `emptyKey`, `invalidRawKey`; no file has been touched.
+  init?(_ config: NotificationSensor.Config) throws {
+    let key = try config.encryptionKey ?? config.dbEncryptionKey.map { try EncryptionKey($0) }
+    switch (config.dbType, key) {
+    case (.none, nil): return nil
+    case (.none, _?):
+      throw DatabaseError(
+        .invalidConfiguration,
+        "dbEncryptionKey is set and dbType is NONE, so nothing would be stored: set dbType to sqlite, or remove the key"
+      )
+    case (.sqlite, nil):
+      throw DatabaseError(
+        .invalidConfiguration,
+        "dbType is sqlite and there is no dbEncryptionKey, and nothing is stored unencrypted: set the key, or set dbType to NONE"
+      )
+    case (.sqlite, let key?):
+      self.key = key
+      self.config = config
+    }
+  }
+
+  /// Opens the store, or makes it; takes a plaintext store of the public sensor over first.
+  func open() throws -> NotificationStore {
+    let path = try StoreLocation.path(config.dbPath)
+    return try NotificationStore(
+      .init(path: path, key: key, synchronous: config.synchronous, maximumAge: config.maximumAge))
+  }
+}
