@@ -48,13 +48,24 @@ let package = Package(
       name: "aware-notification",
       dependencies: ["CCommandLine", "NotificationStore", "com.awareframework.ios.sensor.notification"]),
     // A program that the tests start, stop and kill: it does to a store what an app would.
-    .executableTarget(name: "store-helper", dependencies: ["NotificationStore"], path: "Tests/StoreHelper"),
+    .executableTarget(
+      name: "store-helper", dependencies: ["NotificationStore", "com.awareframework.ios.sensor.notification"],
+      path: "Tests/StoreHelper"),
     .target(
       name: "TestSupport", dependencies: ["NotificationStore", "CSQLCipher"], path: "Tests/TestSupport"),
     .testTarget(name: "EncryptedSQLiteTests", dependencies: ["TestSupport", "EncryptedSQLite", "CSQLCipher"]),
     .testTarget(
       name: "NotificationStoreTests", dependencies: ["TestSupport", "NotificationStore", "store-helper"],
       resources: [.copy("Fixtures")]),
+    .testTarget(
+      name: "SensorTests",
+      dependencies: [
+        "TestSupport", "NotificationStore", "store-helper", "com.awareframework.ios.sensor.notification",
+      ]),
+    // An app's own tests, written for the public sensor, are in the older language mode.
+    .testTarget(
+      name: "DropInTests", dependencies: ["com.awareframework.ios.sensor.notification"],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
       name: "CommandLineTests", dependencies: ["TestSupport", "NotificationStore", "aware-notification"]),
   ],

@@ -147,6 +147,7 @@ extension Connection {
   }
 
   private static func openHandle(_ path: String, _ flags: Int32) throws -> OpaquePointer {
+    PlatformCrypto.prepare()
     var handle: OpaquePointer?
     // NOMUTEX: a connection is used by one thread at a time, so its locks would protect nothing.
     let status = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)

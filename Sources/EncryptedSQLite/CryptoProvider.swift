@@ -3,6 +3,8 @@
 /// `PlatformCrypto` is libcrypto on Linux (`PlatformCrypto+Linux.swift`) and CryptoKit on Apple's systems
 /// (`PlatformCrypto+Apple.swift`).
 protocol CryptoProvider {
+  /// Readies the library; called before anything else of this process uses it.
+  static func prepare()
   /// SHA-256 (FIPS 180-4) of `bytes`, written to the 32 bytes of `digest`.
   static func sha256(_ bytes: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer)
   /// Fills `buffer` from the system's cryptographic generator.

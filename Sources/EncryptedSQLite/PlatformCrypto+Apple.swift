@@ -3,6 +3,8 @@
   import Foundation
 
   extension PlatformCrypto {
+    package static func prepare() {}
+
     package static func sha256(_ bytes: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer) {
       precondition(digest.count == 32, "SHA-256 gives 32 bytes")
       var hash = SHA256()

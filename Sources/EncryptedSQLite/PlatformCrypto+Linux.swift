@@ -2,10 +2,16 @@
   import COpenSSL
 
   extension PlatformCrypto {
+    package static func prepare() { _ = isReady }
+
+    /// libcrypto takes itself down when the program ends, while queues may still be at work on a store: they would crash.
+    private static let isReady = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+
     /// Fetched once: a fetch per digest costs more than hashing a notification.
     ///
     /// `nonisolated(unsafe)`: an `EVP_MD` is immutable and shared between threads by design.
     private nonisolated(unsafe) static let sha256Algorithm: OpaquePointer = {
+      prepare()
       guard let algorithm = EVP_MD_fetch(nil, "SHA256", nil) else {
         fatalError("libcrypto has no SHA-256: its default provider is not loaded")
       }
@@ -21,6 +27,7 @@
 
     package static func random(into buffer: UnsafeMutableRawBufferPointer) {
       guard let target = buffer.bindMemory(to: UInt8.self).baseAddress else { return }
+      prepare()
       // Going on with predictable bytes would be worse than ending.
       precondition(RAND_bytes(target, Int32(buffer.count)) == 1, "the system's random generator failed")
     }

@@ -4,8 +4,12 @@ import Foundation
 ///
 /// Everything that JSON can hold is kept as it is. The rest is written by this rule: a date as ISO 8601 text in UTC with
 /// milliseconds, data as Base64, a URL as its text, numbers that are not finite as "NaN", "Infinity" and "-Infinity", a
-/// key that is not a text as its description, and any other value as its description. Keys are sorted.
+/// key that is not a text as its description, and any other value as its description. What is nested deeper than
+/// ``deepest`` levels, which JSON parsers refuse, is written as "…". Keys are sorted.
 public enum PayloadJSON {
+  /// JSONSerialization itself reads 512 levels.
+  static let deepest = 500
+
   public static func text(_ payload: [AnyHashable: Any]) -> String {
     let object = encodable(payload)
     // `encodable` leaves nothing that JSONSerialization refuses; "{}" is there for the compiler.
@@ -13,15 +17,16 @@ public enum PayloadJSON {
     return data.map { String(decoding: $0, as: UTF8.self) } ?? "{}"
   }
 
-  private static func encodable(_ value: Any) -> Any {
+  private static func encodable(_ value: Any, depth: Int = 1) -> Any {
     switch value {
     case is String, is NSNull: return value
     // Bool, every integer and every real. They go on as they came: a cast would make 1 of true.
     case let number as NSNumber: return notFinite(number) ?? value
+    case is [AnyHashable: Any] where depth > deepest, is [Any] where depth > deepest: return "…"
     case let object as [AnyHashable: Any]:
       // Of two keys with one description, one stays.
-      return Dictionary(object.map { (key($0.key), encodable($0.value)) }) { first, _ in first }
-    case let array as [Any]: return array.map(encodable)
+      return Dictionary(object.map { (key($0.key), encodable($0.value, depth: depth + 1)) }) { first, _ in first }
+    case let array as [Any]: return array.map { encodable($0, depth: depth + 1) }
     case let date as Date: return iso8601(date)
     case let data as Data: return data.base64EncodedString()
     case let url as URL: return url.absoluteString

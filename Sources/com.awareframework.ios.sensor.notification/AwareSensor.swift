@@ -56,14 +56,26 @@ open class AwareSensor: NSObject {
 /// - Note: `@unchecked Sendable`: `tokens` does not change, and NotificationCenter takes them on any thread.
 final class BroadcastListener: @unchecked Sendable {
   private let tokens: [any NSObjectProtocol]
+  private let isOver = Locked(false)
 
   /// - Parameter handlers: what to do for each name, on the thread that posts.
   init(_ handlers: [Notification.Name: @Sendable (Notification) -> Void]) {
-    tokens = handlers.map { NotificationCenter.default.addObserver(forName: $0, object: nil, queue: nil, using: $1) }
+    let isOver = isOver
+    tokens = handlers.map { name, handle in
+      NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { notification in
+        if !isOver.snapshot { handle(notification) }
+      }
+    }
   }
 
   deinit {
-    for token in tokens { NotificationCenter.default.removeObserver(token) }
+    isOver.withLock { $0 = true }
+    // Not taken out here: an app's observer may hold the last reference to a sensor and be on its way out of the center
+    // just now, which on Linux holds its lock meanwhile.
+    let tokens = Carried(tokens)
+    DispatchQueue.global().async {
+      for token in tokens.value { NotificationCenter.default.removeObserver(token) }
+    }
   }
 }
 

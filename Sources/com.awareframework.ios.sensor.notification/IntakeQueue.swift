@@ -7,8 +7,7 @@ import NotificationStore
 /// The store is opened when it is first needed. What arrives while a commit runs goes into the next one together. While
 /// the store cannot be used, records wait here, up to a bound, for the next chance.
 ///
-/// - Note: `@unchecked Sendable`: `store`, `waiting`, `retries` and `isRetryDue` are touched on `queue` only, and
-///   `arrivals` is guarded.
+/// - Note: `@unchecked Sendable`: `openStore`, `waiting`, `retries` and `isRetryDue` are touched on `queue` only.
 final class IntakeQueue: @unchecked Sendable {
   enum Item: Sendable {
     case push(PushRecords)
@@ -32,12 +31,18 @@ final class IntakeQueue: @unchecked Sendable {
     let finish: @Sendable (Outcome) -> Void
   }
 
+  private enum Job {
+    case store(Arrival)
+    case work(@Sendable () -> Void)
+  }
+
   private let queue = DispatchQueue(label: "NotificationSensor.intake")
-  private let arrivals = Locked<[Arrival]>([])
+  /// What was asked for, in order. Arrivals that stand together are stored together.
+  private let jobs = Locked<[Job]>([])
   private let open: Opening
   /// Is told of each failure, once for all the records that it concerns.
   private let report: @Sendable (DatabaseError) -> Void
-  private var store: NotificationStore?
+  private var openStore: NotificationStore?
   /// Oldest first. Their callers have been told.
   private var waiting: [Item] = []
   private var retries = 0
@@ -53,40 +58,23 @@ final class IntakeQueue: @unchecked Sendable {
   }
 
   /// Stores `items` after all that came before them. Up to ``mostInCommit`` pushes given together are one transaction.
-  func add(_ items: [Arrival]) {
-    arrivals.withLock { $0.append(contentsOf: items) }
-    queue.async { self.drain() }
-  }
+  func add(_ items: [Arrival]) { add(items.map { .store($0) }) }
+
+  /// Calls `body` on this queue after all that was asked before, and before all that is asked later.
+  func whenIdle(_ body: @escaping @Sendable () -> Void) { add([.work(body)]) }
 
   /// Opens the store, and stores what waits.
-  func prepare() {
-    queue.async {
-      do {
-        _ = try self.openedStore()
-        self.drain()
-      } catch {
-        self.noteFailure(error)
-      }
-    }
-  }
+  func prepare() { whenIdle { self.store([]) } }
 
-  /// Closes the store after the work that was given before; later work opens it again.
-  func close() {
-    queue.async {
-      self.drain()
-      self.closeStore()
-    }
-  }
+  /// Closes the store; later work opens it again.
+  func close() { whenIdle { self.closeStore() } }
 
-  /// Calls `body` with the store, after the work that was given before.
-  ///
-  /// - Parameter finish: called once, on this queue, with the error if there was one.
+  /// Calls `body` with the store, if one is to be kept, and then `finish` with the error if there was one.
   func perform(
     _ body: @escaping @Sendable (NotificationStore) throws -> Void,
     finish: @escaping @Sendable (DatabaseError?) -> Void
   ) {
-    queue.async {
-      self.drain()
+    whenIdle {
       do {
         if let store = try self.openedStore() { try body(store) }
         finish(nil)
@@ -97,74 +85,92 @@ final class IntakeQueue: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` on this queue after the work that was given before.
-  func whenIdle(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
-
   /// Forgets what waits for the store.
-  func forgetWaiting() { queue.async { self.waiting = [] } }
+  func forgetWaiting() { whenIdle { self.waiting = [] } }
+
+  private func add(_ new: [Job]) {
+    jobs.withLock { $0.append(contentsOf: new) }
+    queue.async { self.run() }
+  }
+
+  private func run() {
+    let jobs = jobs.withLock { jobs in
+      defer { jobs = [] }
+      return jobs
+    }
+    var arrived: [Arrival] = []
+    for job in jobs {
+      switch job {
+      case .store(let arrival): arrived.append(arrival)
+      case .work(let work):
+        if !arrived.isEmpty { store(arrived) }
+        arrived = []
+        work()
+      }
+    }
+    if !arrived.isEmpty { store(arrived) }
+  }
 
   private func openedStore() throws -> NotificationStore? {
-    if store == nil { store = try open() }
-    return store
+    if openStore == nil { openStore = try open() }
+    return openStore
   }
 
   private func closeStore() {
     // Whatever it says: the next use opens the file anew.
-    try? store?.close()
-    store = nil
+    try? openStore?.close()
+    openStore = nil
   }
 
   // MARK: Storing
 
-  private func drain() {
-    let arrived = arrivals.withLock { arrivals in
-      defer { arrivals = [] }
-      return arrivals
-    }
-    guard !arrived.isEmpty || !waiting.isEmpty else { return }
+  /// Stores what waits, and then `arrived`.
+  ///
+  /// - Parameter isQuiet: whether a failure goes without a report, since it has been reported before.
+  private func store(_ arrived: [Arrival], isQuiet: Bool = false) {
     var rest = waiting.map { Arrival(item: $0) { _ in } }[...] + arrived[...]
     waiting = []
     do {
-      guard let store = try openedStore() else {
+      if let store = try openedStore() {
+        try self.store(&rest, in: store)
+      } else {
         for arrival in rest { arrival.finish(.notKept(arrival.item)) }
-        return
-      }
-      while !rest.isEmpty {
-        let batch = Self.nextBatch(rest)
-        for (arrival, outcome) in zip(batch, try self.outcomes(batch.map(\.item), store)) { arrival.finish(outcome) }
-        rest = rest.dropFirst(batch.count)
       }
       retries = 0
     } catch {
       let error = DatabaseError(describing: error)
-      let isNews = !arrived.isEmpty
       keepWaiting(rest, error)
-      if isNews { report(error) }
-      recover(from: error)
+      if !isQuiet { report(error) }
+      recover()
+    }
+  }
+
+  /// Stores and takes away from `rest`.
+  ///
+  /// - Throws: when the store cannot be used now; what is in `rest` then was not stored.
+  private func store(_ rest: inout ArraySlice<Arrival>, in store: NotificationStore) throws {
+    var largest = Self.mostInCommit
+    while !rest.isEmpty {
+      let batch = Self.nextBatch(rest.prefix(largest))
+      do {
+        for (arrival, item) in zip(batch, try Self.stored(batch.map(\.item), store)) { arrival.finish(.stored(item)) }
+      } catch let error as DatabaseError where error.code == .constraint {
+        // The store is well, and one of the records is not: it must not take the others with it.
+        guard batch.count == 1 else {
+          largest = 1
+          continue
+        }
+        report(error)
+        for arrival in batch { arrival.finish(.failed(arrival.item, error)) }
+      }
+      rest = rest.dropFirst(batch.count)
     }
   }
 
   /// The pushes at the beginning, or one token: what goes into one transaction.
   private static func nextBatch(_ rest: ArraySlice<Arrival>) -> ArraySlice<Arrival> {
-    let pushes = rest.prefix(mostInCommit).prefix { if case .push = $0.item { true } else { false } }
+    let pushes = rest.prefix { if case .push = $0.item { true } else { false } }
     return pushes.isEmpty ? rest.prefix(1) : pushes
-  }
-
-  /// - Throws: when the store cannot be used now, and so nothing of the batch was stored.
-  private func outcomes(_ items: [Item], _ store: NotificationStore) throws -> [Outcome] {
-    do {
-      return try Self.stored(items, store).map { .stored($0) }
-    } catch let error as DatabaseError where error.code == .constraint {
-      // The store is well, and one of the records is not: it must not take the others with it.
-      return try items.map { item in
-        do {
-          return .stored(try Self.stored([item], store)[0])
-        } catch let error as DatabaseError where error.code == .constraint {
-          report(error)
-          return .failed(item, error)
-        }
-      }
-    }
   }
 
   private static func stored(_ items: [Item], _ store: NotificationStore) throws -> [Item] {
@@ -201,14 +207,8 @@ final class IntakeQueue: @unchecked Sendable {
     }
   }
 
-  private func noteFailure(_ error: any Error) {
-    let error = DatabaseError(describing: error)
-    report(error)
-    recover(from: error)
-  }
-
   /// Lets go of the store, so that the next use opens it with the settings of then, and comes back to what waits.
-  private func recover(from error: DatabaseError) {
+  private func recover() {
     closeStore()
     guard !waiting.isEmpty, !isRetryDue else { return }
     isRetryDue = true
@@ -217,7 +217,7 @@ final class IntakeQueue: @unchecked Sendable {
     retries += 1
     queue.asyncAfter(deadline: .now() + delay) { [weak self] in
       self?.isRetryDue = false
-      self?.drain()
+      self?.store([], isQuiet: true)
     }
   }
 }

@@ -1,6 +1,7 @@
 import EncryptedSQLite
 import Foundation
 import NotificationStore
+import com_awareframework_ios_sensor_notification
 
 // Does to a store what an app would, in a process of its own that a test may stop or kill.
 //
@@ -9,6 +10,7 @@ import NotificationStore
 //   store-helper migrate DB KEYFILE               applies a step that says "in step" and then takes for ever
 //   store-helper scan DB KEYFILE COUNT            makes COUNT rows, goes through them, prints "grew KIB"
 //   store-helper hold DB KEYFILE SQL              runs SQL in a write transaction and holds it until its input ends
+//   store-helper sensor DB KEYFILE COUNT [TEXT]   hands COUNT silent pushes to a sensor, prints each result
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
 
@@ -86,6 +88,26 @@ do {
       say("holding")
       _ = FileHandle.standardInput.readDataToEndOfFile()
     }
+  case "sensor":
+    let sensor = NotificationSensor()
+    sensor.CONFIG.dbType = .sqlite
+    sensor.CONFIG.dbPath = path
+    sensor.CONFIG.dbEncryptionKey = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    sensor.CONFIG.debug = true
+    sensor.CONFIG.callbackQueue = DispatchQueue(label: "callbacks")
+    sensor.start()
+    for _ in 0..<Int(arguments[3])! {
+      let done = DispatchSemaphore(value: 0)
+      sensor.handleSilentPush(userInfo: ["text": arguments.last!, "aware_command": "sync"]) { result in
+        say("\(result)")
+        done.signal()
+      }
+      done.wait()
+    }
+    let closed = DispatchSemaphore(value: 0)
+    sensor.stop()
+    sensor.whenIdle { closed.signal() }
+    closed.wait()
   default:
     fatalError("no such command")
   }

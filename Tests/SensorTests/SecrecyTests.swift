@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import com_awareframework_ios_sensor_notification
+
+extension SensorTests {
+  @Suite("Secrets stay secret") struct Secrecy {
+    private let key = "correct horse battery staple"
+    private let studyKey = "study-secret"
+    private let content = "a private message"
+
+    private func expectNoSecret(_ text: String, _ what: String) {
+      for secret in [key, studyKey, content, "pass:word"] { #expect(!text.contains(secret), "\(what)") }
+    }
+
+    private func make() -> Bench {
+      Bench(key: key) { config in
+        config.studyKey = studyKey
+        config.dbHost = "https://user:pass:word@host.example/?key=study-secret"
+        config.debug = true
+      }
+    }
+
+    @Test("dump, print, reflection and interpolation of sensor and configurations") func shown() {
+      let bench = make()
+      _ = bench.push(["text": content])
+      bench.sensor.syncConfig = DbSyncConfig().apply { $0.studyKey = studyKey }
+      let values: [Any] = [
+        bench.sensor!, bench.config, bench.sensor.CONFIG, bench.sensor.syncConfig as Any, [bench.config],
+        ["config": bench.sensor!],
+      ]
+      for value in values {
+        var dumped = ""
+        dump(value, to: &dumped)
+        expectNoSecret(dumped, "dump")
+        expectNoSecret("\(value)", "interpolation")
+        expectNoSecret(String(reflecting: value), "reflection")
+        expectNoSecret(everything(value), "mirrors")
+      }
+      #expect("\(bench.config)".contains("dbEncryptionKey: <redacted>"))
+      #expect("\(bench.config)".contains("host.example"))
+    }
+
+    /// All that mirrors lead to.
+    private func everything(_ value: Any, depth: Int = 0) -> String {
+      guard depth < 8 else { return "" }
+      var mirror: Mirror? = Mirror(reflecting: value)
+      var text = "\(value)"
+      while let current = mirror {
+        for child in current.children { text += " \(child.label ?? "") " + everything(child.value, depth: depth + 1) }
+        mirror = current.superclassMirror
+      }
+      return text
+    }
+
+    @Test("The log, with everything switched on") func logs() throws {
+      let bench = make()
+      bench.sensor.start()
+      _ = bench.push(["aware_command": content, "text": content])
+      bench.sensor.handle(.init(identifier: content, title: content, body: content))
+      bench.sensor.set(label: content)
+      bench.sensor.setDeviceToken(Data(content.utf8))
+      bench.sensor.sync(force: true)
+      bench.sensor.stop()
+      bench.settle()
+      bench.config.dbEncryptionKey = "x'\(key)'"
+      _ = bench.push(["text": content])
+      bench.config.dbEncryptionKey = key + key
+      _ = bench.push(["text": content])
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.invalidRawKey, .wrongKey])
+      #expect(!bench.logged.snapshot.isEmpty)
+      expectNoSecret(bench.logged.snapshot.joined(separator: "\n"), "log")
+      expectNoSecret("\(bench.observer.errors.snapshot)", "errors")
+    }
+
+    @Test("A program that uses the sensor writes nothing of it to its own output") func system() throws {
+      let folder = TemporaryFolder()
+      let keyFile = folder.write("key", key)
+      let result = try Program.run(Program.helper, ["sensor", folder.path("s.sqlite"), keyFile, "3", content])
+      #expect(result.status == 0 && result.output == "newData\nnewData\nnewData\nok\n")
+      expectNoSecret(result.output + result.errors, "output")
+      #expect(result.errors.contains("Aware::Notification"))
+      for (name, data) in folder.contents where name != "key" {
+        expectNoSecret(String(decoding: data, as: UTF8.self), name)
+      }
+    }
+  }
+}
