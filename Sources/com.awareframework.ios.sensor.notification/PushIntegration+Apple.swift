@@ -1,5 +1,6 @@
 #if canImport(UserNotifications)
   import Foundation
+  import NotificationStore
   import UserNotifications
 
   /// Puts a proxy in front of the notification center's delegate.
