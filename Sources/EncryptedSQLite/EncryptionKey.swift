@@ -54,8 +54,8 @@ public struct EncryptionKey: Sendable {
         literal[0] = UInt8(ascii: "x")
         literal[1] = UInt8(ascii: "'")
         for index in 0..<32 {
-          literal[2 + 2 * index] = hexadecimalDigit(key[index] >> 4)
-          literal[3 + 2 * index] = hexadecimalDigit(key[index] & 15)
+          literal[2 + 2 * index] = Hexadecimal.digit(key[index] >> 4)
+          literal[3 + 2 * index] = Hexadecimal.digit(key[index] & 15)
         }
         literal[66] = UInt8(ascii: "'")
         PlatformCrypto.wipe(key)
@@ -82,7 +82,7 @@ extension EncryptionKey {
       return
     }
     let digits = bytes.dropFirst(2).dropLast()
-    guard bytes.last == UInt8(ascii: "'"), digits.allSatisfy(Self.isHexadecimal),
+    guard bytes.last == UInt8(ascii: "'"), digits.allSatisfy(Hexadecimal.isDigit),
       digits.count == 64 || digits.count == 96
     else {
       throw DatabaseError(
@@ -118,24 +118,11 @@ extension EncryptionKey {
   /// SQLCipher's own test looks at the first two bytes, the length and the digits, and not at the closing quote.
   private static func isRawForSQLCipher(_ bytes: UnsafeRawBufferPointer) -> Bool {
     (bytes.count == 67 || bytes.count == 99) && startsLikeLiteral(bytes)
-      && bytes.dropFirst(2).dropLast().allSatisfy(isHexadecimal)
+      && bytes.dropFirst(2).dropLast().allSatisfy(Hexadecimal.isDigit)
   }
 
   private static func startsLikeLiteral(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.count >= 2 && bytes[0] | 0x20 == UInt8(ascii: "x") && bytes[1] == UInt8(ascii: "'")
-  }
-
-  private static func isHexadecimal(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-      UInt8(ascii: "A")...UInt8(ascii: "F"):
-      true
-    default: false
-    }
-  }
-
-  private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }
 

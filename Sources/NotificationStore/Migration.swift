@@ -14,11 +14,7 @@ public struct Migration: Sendable {
   }
 
   /// SHA-256 of the SQL's UTF-8 bytes, in hexadecimal: what `sha256sum` prints for the file in Migrations.
-  public var sha256: String {
-    PlatformCrypto.sha256(Array(sql.utf8)).reduce(into: "") { text, byte in
-      text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-  }
+  public var sha256: String { Hexadecimal.text(PlatformCrypto.sha256(sql.utf8)) }
 }
 
 extension DatabaseError.Code {

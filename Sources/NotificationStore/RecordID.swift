@@ -7,11 +7,14 @@ public enum RecordID {
   ///
   /// In the order of time, so that the unique index grows at its end: with wholly random keys each insert into a large
   /// store would decrypt and encrypt a page of its own.
-  public static func random() -> String {
+  public static func random() -> String { random(at: UnixTime.milliseconds()) }
+
+  /// - Parameter time: Unix time in milliseconds. A clock that stands before 1970 gives identities of 1970.
+  package static func random(at time: Int64) -> String {
     var bytes: (UInt64, UInt64) = (0, 0)
     return withUnsafeMutableBytes(of: &bytes) { bytes in
       PlatformCrypto.random(into: UnsafeMutableRawBufferPointer(rebasing: bytes[6...]))
-      let now = UInt64(UnixTime.milliseconds())
+      let now = UInt64(max(0, time))
       for index in 0..<6 { bytes[index] = UInt8(truncatingIfNeeded: now >> (40 - 8 * index)) }
       return text(UnsafeRawBufferPointer(bytes), version: 7)
     }
@@ -37,15 +40,11 @@ public enum RecordID {
           case 8: bytes[8] & 0x3f | 0x80
           default: bytes[index]
           }
-        text[position] = digit(byte >> 4)
-        text[position + 1] = digit(byte & 15)
+        text[position] = Hexadecimal.digit(byte >> 4)
+        text[position + 1] = Hexadecimal.digit(byte & 15)
         position += 2
       }
       return String(decoding: text, as: UTF8.self)
     }
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }

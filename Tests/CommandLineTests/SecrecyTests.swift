@@ -14,7 +14,7 @@ import Testing
   /// What a file might show of a text: itself, its hexadecimal and Base64 forms at each offset, and UTF-16.
   private func forms(of text: String) -> [Data] {
     let data = Data(text.utf8)
-    let hexadecimal = data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let hexadecimal = Hexadecimal.text(data)
     let base64 = (0..<3).map { skip in
       // Without the digits at both ends, which depend on the neighbours.
       Data((Data(count: skip) + data).base64EncodedString().dropFirst(4).dropLast(4).utf8)

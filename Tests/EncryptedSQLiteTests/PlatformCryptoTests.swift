@@ -2,13 +2,6 @@ import EncryptedSQLite
 import Testing
 
 @Suite struct PlatformCryptoTests {
-  static func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
-  }
-
   /// The examples that NIST publishes for FIPS 180-4: the empty message, one block, two blocks, a million bytes.
   @Test(arguments: [
     ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -23,8 +16,8 @@ import Testing
     ),
   ])
   func sha256(_ message: String, _ digest: String) {
-    #expect(Self.hexadecimal(PlatformCrypto.sha256(Array(message.utf8))) == digest)
-    #expect(Self.hexadecimal(PlatformCrypto.sha256(Array(message.utf8).lazy.map { $0 })) == digest)
+    #expect(Hexadecimal.text(PlatformCrypto.sha256(Array(message.utf8))) == digest)
+    #expect(Hexadecimal.text(PlatformCrypto.sha256(Array(message.utf8).lazy.map { $0 })) == digest)
   }
 
   static func random(_ count: Int) -> [UInt8] {

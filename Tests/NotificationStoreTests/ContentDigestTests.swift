@@ -26,10 +26,7 @@ import Testing
   @Test func theEncodingIsFrozen() {
     // hashlib.sha256(b"t" + (1).to_bytes(8, "little") + b"a" + b"i" + (8).to_bytes(8, "little")
     //   + (-1).to_bytes(8, "little", signed=True)).hexdigest()[:32]
-    #expect(hexadecimal(ContentDigest.bytes(of: [.text("a"), .integer(-1)])) == "2e9738dc4b2f2672682bea4e1090edff")
-  }
-
-  private func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    #expect(
+      Hexadecimal.text(ContentDigest.bytes(of: [.text("a"), .integer(-1)])) == "2e9738dc4b2f2672682bea4e1090edff")
   }
 }

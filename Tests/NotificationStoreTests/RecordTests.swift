@@ -98,4 +98,9 @@ import Testing
     let milliseconds = try #require(Int64(ids[0].replacingOccurrences(of: "-", with: "").prefix(12), radix: 16))
     #expect(abs(milliseconds - UnixTime.milliseconds()) < 60_000)
   }
+
+  @Test(arguments: [0, -1, Int64.min]) func aClockBefore1970GivesIdentitiesOf1970(time: Int64) {
+    let id = RecordID.random(at: time)
+    #expect(id.hasPrefix("00000000-0000-7") && UUID(uuidString: id) != nil)
+  }
 }
