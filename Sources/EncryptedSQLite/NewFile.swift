@@ -2,22 +2,29 @@ import Foundation
 
 /// Makes a file aside and gives it its name only when it is complete.
 ///
-/// The name aside is `<path>.new-<process>-<random>`. `link` gives the final name, which it refuses when somebody else
-/// was first: then that one's file stands, and ours is removed.
-enum NewFile {
+/// Its maker marks the work with an empty file, `<path>.new-<16 hexadecimal digits>`, on which it holds a lock; the file
+/// itself is built at the marker's name and `-db`. `link` gives the final name, which it refuses when somebody else was
+/// first: then that one's file stands, and ours is removed. A marker whose lock is free is that of a maker that was
+/// killed. The lock is not on the file itself, for on Apple's systems it would keep SQLite's own locks out.
+package enum NewFile {
   /// Calls `build` with the path of a new file of no bytes (mode 0600), then publishes that file at `path`.
   ///
   /// - Returns: false when another process had published its own file meanwhile.
   /// - Throws: what `build` throws, and the errors of ``FileSystem``; nothing is left over.
-  static func publish(_ path: String, build: (String) throws -> Void) throws -> Bool {
+  package static func publish(_ path: String, build: (String) throws -> Void) throws -> Bool {
     removeAbandoned(beside: path)
-    let aside = try makeEmpty(beside: path)
-    defer { remove(aside) }
     for log in ["-wal", "-journal"] where FileSystem.size(path + log) > 0 {
       // SQLite would fold it into the new file, and ruin that.
       throw DatabaseError(
         .alreadyExists, "\(path + log) is left of a store that stood here: move it away, or put its store back")
     }
+    let (marker, lock) = try makeMarker(beside: path)
+    defer {
+      remove(marker)
+      close(lock)
+    }
+    let aside = marker + builtSuffix
+    close(try FileSystem.createForOwner(aside, named: path))
     try build(aside)
     try FileSystem.sync(aside)
     guard link(aside, path) == 0 else {
@@ -29,27 +36,56 @@ enum NewFile {
     return true
   }
 
-  /// Removes what killed processes left beside `path`: files aside whose maker is gone.
+  /// Removes what killed processes left beside `path`.
   static func removeAbandoned(beside path: String) {
     let folder = FileSystem.folder(of: path)
-    let prefix = path.split(separator: "/").last.map { $0 + ".new-" } ?? ""
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasPrefix(prefix) {
-      guard let maker = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ Int32($0) }),
-        kill(maker, 0) != 0, errno == ESRCH
+    let prefix = (path.utf8.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? []) + Array(".new-".utf8)
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let digits = name.utf8.dropFirst(prefix.count)
+      guard name.utf8.starts(with: prefix), digits.count == 2 * randomSize, digits.allSatisfy(Hexadecimal.isDigit)
       else { continue }
-      unlink(folder + "/" + name)
+      removeIfAbandoned(folder + "/" + name)
     }
   }
 
-  private static func makeEmpty(beside path: String) throws -> String {
-    var random: UInt64 = 0
-    withUnsafeMutableBytes(of: &random) { PlatformCrypto.random(into: $0) }
-    let aside = "\(path).new-\(getpid())-\(String(random, radix: 16))"
-    close(try FileSystem.createForOwner(aside, named: path))
-    return aside
+  private static func removeIfAbandoned(_ marker: String) {
+    let descriptor = open(marker, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    // A marker has no bytes: whatever else has such a name is somebody's own.
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, isFile(descriptor, at: marker), FileSystem.size(marker) == 0
+    else { return }
+    remove(marker)
   }
 
-  private static func remove(_ aside: String) {
-    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(aside + suffix) }
+  private static let builtSuffix = "-db"
+  private static let randomSize = 8
+
+  /// A new marker and the descriptor that holds its lock.
+  private static func makeMarker(beside path: String) throws -> (String, Int32) {
+    while true {
+      var random = [UInt8](repeating: 0, count: randomSize)
+      random.withUnsafeMutableBytes { PlatformCrypto.random(into: $0) }
+      let marker = "\(path).new-\(Hexadecimal.text(random))"
+      let descriptor = try FileSystem.createForOwner(marker, named: path)
+      // Between the two calls it looks abandoned, and may have been locked or removed by another maker. On a file
+      // system without locks nobody else gets one either, and nothing is ever taken for abandoned.
+      let isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+      if isOurs, isFile(descriptor, at: marker) { return (marker, descriptor) }
+      close(descriptor)
+    }
+  }
+
+  /// Whether the regular file that is open as `descriptor` is the one at `path`.
+  private static func isFile(_ descriptor: Int32, at path: String) -> Bool {
+    var (opened, named) = (stat(), stat())
+    return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 && opened.st_mode & S_IFMT == S_IFREG
+      && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+  }
+
+  /// The marker last, for what stands beside it is found by its name.
+  private static func remove(_ marker: String) {
+    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(marker + builtSuffix + suffix) }
+    unlink(marker)
   }
 }

@@ -54,22 +54,60 @@ extension DatabaseTests {
   @Test("A maker killed after it published leaves a second name, which the next opening takes away")
   func killedAfterPublishing() throws {
     try SmallStore.make(path, Keys.raw)
-    let ended = try Program.start("/bin/true", [], input: "")
-    let identifier = ended.identifier
-    _ = ended.finish()
-    #expect(link(path, folder.path("store.new-\(identifier)-abc")) == 0)
+    _ = folder.write("store.new-0123456789abcdef", "")
+    #expect(link(path, folder.path("store.new-0123456789abcdef-db")) == 0)
     #expect(try SmallStore.texts(path, Keys.raw) == ["one", "two"])
     #expect(folder.names == ["store"])
   }
 
-  @Test("What a maker that still runs has, and what only looks alike, stays")
-  func runningCreators() throws {
-    for name in ["store.new-\(getpid())-abc", "store.new-", "store.new-x", "other.new-1-abc", "store.newer"] {
-      _ = folder.write(name, "theirs")
+  @Test("What only looks like a maker's file stays")
+  func othersFiles() throws {
+    let digits = "0123456789abcdef"
+    for name in [
+      "store.new-2147483647", "store.new-2147483647-abc", "store.new-", "store.new-x", "other.new-\(digits)",
+      "store.newer", "store.new-\(digits)0", "store.new-\(digits.dropLast())", "store.new-\(digits.dropLast())g",
+      "store.new-\(digits)-db", "store.new-\(digits.uppercased()).txt",
+    ] {
+      _ = folder.write(name, "")
     }
-    let before = folder.contents
+    // The very name, and yet not a marker: markers have no bytes.
+    _ = folder.write("store.new-\(digits)", "theirs")
+    try FileManager.default.createDirectory(
+      atPath: folder.path("store.new-1\(digits.dropFirst())"), withIntermediateDirectories: false)
+    let before = folder.names
     try SmallStore.make(path, Keys.raw)
-    #expect(folder.contents.filter { $0.key != "store" } == before)
+    #expect(folder.names == (before + ["store"]).sorted())
+    #expect(folder.contents["store.new-\(digits)"] == Data("theirs".utf8))
+  }
+
+  @Test("The files of a maker that is at work stay; once it is killed they go, whatever its process id")
+  func runningCreator() throws {
+    let keys = TemporaryFolder()
+    let maker = try Program.start(Program.helper, ["create-slowly", path, keys.write("key", Keys.rawText)])
+    try #require(maker.waitForLine("preparing"))
+    let names = folder.names
+    #expect(names.count == 2 && names.allSatisfy { $0.hasPrefix("store.new-") })
+    // Others make their own meanwhile.
+    try SmallStore.make(path, Keys.raw)
+    #expect(folder.names == (names + ["store"]).sorted())
+    try FileManager.default.removeItem(atPath: path)
+    maker.kill()
+    _ = maker.finish()
+    #expect(folder.names == names)
+    try SmallStore.make(path, Keys.raw)
+    #expect(folder.names == ["store"])
+  }
+
+  @Test("A maker that comes second finishes, and takes its own files away only")
+  func secondCreator() throws {
+    let keys = TemporaryFolder()
+    let maker = try Program.start(Program.helper, ["create-slowly", path, keys.write("key", Keys.rawText)])
+    try #require(maker.waitForLine("preparing"))
+    try SmallStore.make(path, Keys.raw, ["first"])
+    maker.closeInput()
+    #expect(maker.finish().lines == ["preparing", "second"])
+    #expect(folder.names == ["store"])
+    #expect(try SmallStore.texts(path, Keys.raw) == ["first"])
   }
 
   @Test("Two processes that read and write at once: no error, and every row")

@@ -6,6 +6,7 @@ import com_awareframework_ios_sensor_notification
 // Does to a store what an app would, in a process of its own that a test may stop or kill.
 //
 //   store-helper open|create|read DB KEYFILE      prints "ok", or the error's code
+//   store-helper create-slowly DB KEYFILE         says "preparing" in the new file, and goes on when its input ends
 //   store-helper insert DB KEYFILE COUNT          looks a row up and inserts it, COUNT times
 //   store-helper migrate DB KEYFILE               applies a step that says "in step" and then takes for ever
 //   store-helper scan DB KEYFILE COUNT            makes COUNT rows, goes through them, prints "grew KIB"
@@ -38,6 +39,14 @@ do {
     try NotificationStore(.init(path: path, key: key, creating: false)).close()
   case "create":
     try NotificationStore(.init(path: path, key: key)).close()
+  case "create-slowly":
+    let isFirst = try Database.create(path, key: key) { connection in
+      try connection.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, text TEXT)")
+      say("preparing")
+      _ = FileHandle.standardInput.readDataToEndOfFile()
+    }
+    say(isFirst ? "first" : "second")
+    exit(0)
   case "read":
     try NotificationStore(.init(path: path, key: key, access: .readOnly)).close()
   case "insert":
