@@ -219,14 +219,11 @@ extension Connection {
       PRAGMA synchronous = \(options.synchronous.rawValue);
       PRAGMA journal_size_limit = \(Self.largestLog);
       """)
-    switch options.access {
-    case .readOnly: try execute("PRAGMA query_only = ON")
-    case .readWrite: try useWriteAheadLog()
-    }
+    if options.access == .readOnly { try execute("PRAGMA query_only = ON") }
   }
 
   /// Without it the store works too, only slower: another connection in the way is no reason to fail.
-  private func useWriteAheadLog() throws {
+  func useWriteAheadLog() throws {
     guard try text("PRAGMA journal_mode") != "wal" else { return }
     do {
       try execute("PRAGMA journal_mode = WAL")

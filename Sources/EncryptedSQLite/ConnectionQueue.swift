@@ -35,7 +35,7 @@ public final class ConnectionQueue: @unchecked Sendable {
 
   /// Runs `body` on the connection and waits for it.
   ///
-  /// - Throws: what `body` throws; what opening throws; `keyChanged`, `closed`.
+  /// - Throws: what `body` throws; what opening throws; `keyChanged`, `fileReplaced`, `closed`.
   public func run<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     trapIfReentrant()
     return try queue.sync { try perform(body) }
@@ -108,6 +108,9 @@ public final class ConnectionQueue: @unchecked Sendable {
       connection = opened
       hasOpened = true
       return opened
+    } catch let error as DatabaseError where error.code == .notFound && hasOpened {
+      throw DatabaseError(
+        .fileReplaced, "no file stands at \(path) any more: put it back, or close the store and open it again")
     } catch let error as DatabaseError where error.code == .wrongKey && hasOpened {
       throw DatabaseError(
         .keyChanged,

@@ -5,6 +5,7 @@ import Foundation
 /// In the write-ahead log's mode readers do not wait for the writer, nor the writer for them. Safe to use from any
 /// thread; no transaction outlives a call.
 public final class Database: Sendable {
+  /// The file's path, from the root on and without symbolic links.
   public let path: String
   public let options: Connection.Options
   /// Before the writer, so that it is let go of first: the last connection to close takes the log file away, which one
@@ -17,7 +18,8 @@ public final class Database: Sendable {
   /// A new file is built aside, by `prepare`, and published complete: nobody ever sees half of it.
   ///
   /// - Parameters:
-  ///   - creating: whether an absent file is made; otherwise it is `notFound`.
+  ///   - creating: whether an absent file is made; otherwise it is `notFound`. A file that is gone later is not made
+  ///     anew: calls throw `fileReplaced` until one stands there again.
   ///   - prepare: brings the schema up to date on a connection that may write; not called when
   ///     `options.access` is `.readOnly`. Called again whenever the file has to be opened anew.
   /// - Throws: as ``Connection/open(_:key:options:)``, and what `prepare` throws.
@@ -28,8 +30,19 @@ public final class Database: Sendable {
     let path = try FileSystem.absolute(path)
     self.path = path
     self.options = options
+    // Now, and not whenever the file is opened anew: one that is gone then was moved, and another in its place would
+    // hide that.
+    if creating, options.access == .readWrite, access(path, F_OK) != 0, errno == ENOENT {
+      _ = try Self.create(path, key: key, prepare: prepare)
+    }
     writer = ConnectionQueue(label: "EncryptedSQLite.writer", path: path) {
-      try Self.openWriter(path, key, options, creating: creating, prepare)
+      let connection = try Connection.open(path, key: key, options: options)
+      if options.access == .readWrite {
+        try prepare(connection)
+        // Last, for it changes the file: one that `prepare` refuses stays as it is.
+        try connection.useWriteAheadLog()
+      }
+      return connection
     }
     // Not used before the writer has opened the file, below.
     reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path, hasOpened: true) {
@@ -39,18 +52,6 @@ public final class Database: Sendable {
     }
     // Fails here and now, not at the first row.
     try writer.run { _ in }
-  }
-
-  private static func openWriter(
-    _ path: String, _ key: EncryptionKey, _ options: Connection.Options, creating: Bool,
-    _ prepare: (Connection) throws -> Void
-  ) throws -> Connection {
-    if creating, options.access == .readWrite, access(path, F_OK) != 0, errno == ENOENT {
-      _ = try create(path, key: key, prepare: prepare)
-    }
-    let connection = try Connection.open(path, key: key, options: options)
-    if options.access == .readWrite { try prepare(connection) }
-    return connection
   }
 
   /// Makes a new encrypted file at `path`: complete, or not at all.

@@ -150,16 +150,42 @@ extension OpeningTests {
     #expect(try SmallStore.texts(path, Keys.salted) == ["one", "two"])
   }
 
-  @Test("The file is gone: a new one is made, where that was asked for", arguments: [true, false])
+  @Test(
+    "The file is gone: none is made in its place, not even where an absent one was to be made",
+    arguments: [true, false])
   func deleted(creating: Bool) throws {
     try SmallStore.make(path, Keys.raw)
     let database = try SmallStore.open(path, Keys.raw, creating: creating)
     try replace(database, with: nil)
-    let error = Keys.error { try database.write { try $0.run("INSERT INTO item (text) VALUES ('new')") } }
-    #expect(error == (creating ? nil : .notFound))
+    for _ in 1...2 {
+      let error = Keys.error { try database.write { try $0.run("INSERT INTO item (text) VALUES ('lost')") } }
+      #expect(error == .fileReplaced)
+      #expect(Keys.error { _ = try database.read { try SmallStore.texts($0) } } == .fileReplaced)
+    }
     try database.close()
-    #expect(folder.names == (creating ? ["store"] : []))
-    if creating { #expect(try SmallStore.texts(path, Keys.raw) == ["new"]) }
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test("A file that is moved away and back: in between calls fail, then they go on with all its rows")
+  func movedAwayAndBack() throws {
+    let database = try SmallStore.open(path, Keys.raw)
+    try database.write { try $0.run("INSERT INTO item (text) VALUES ('one')") }
+    #expect(try database.read { try SmallStore.texts($0) } == ["one"])
+    let other = TemporaryFolder()
+    for name in folder.names { #expect(rename(folder.path(name), other.path(name)) == 0) }
+    for _ in 1...2 {
+      let error = Keys.error { try database.write { try $0.run("INSERT INTO item (text) VALUES ('lost')") } }
+      #expect(error == .fileReplaced)
+      #expect(Keys.error { _ = try database.read { try SmallStore.texts($0) } } == .fileReplaced)
+    }
+    #expect(folder.names.isEmpty)
+    for name in other.names { #expect(rename(other.path(name), folder.path(name)) == 0) }
+    try database.write { try $0.run("INSERT INTO item (text) VALUES ('two')") }
+    #expect(try database.read { try SmallStore.texts($0) } == ["one", "two"])
+    try database.close()
+    let connection = try Connection.open(path, key: Keys.raw)
+    #expect(try connection.integrityFaults().isEmpty)
+    #expect(try SmallStore.texts(connection) == ["one", "two"])
   }
 
   // MARK: Disk full

@@ -136,6 +136,37 @@ import Testing
     #expect(code == .migrationChanged)
   }
 
+  /// Not even its journal mode changes, which opening for writing sets to the write-ahead log's.
+  @Test(arguments: ["newer", "changed", "negative"]) func whatIsRefusedKeepsItsBytes(kind: String) throws {
+    let path = try storeWithHundredPushes()
+    let raw = RawSQLite(path, key: try Keys.raw)
+    #expect(raw.execute("PRAGMA journal_mode = DELETE") == 0)
+    let (change, code): (String, DatabaseError.Code) =
+      switch kind {
+      case "newer": ("PRAGMA user_version = 3", .schemaTooNew)
+      case "changed": ("UPDATE schema_migration SET sha256 = 'another'", .migrationChanged)
+      default: ("PRAGMA user_version = -1", .invalidArgument)
+      }
+    #expect(raw.execute(change) == 0)
+    let before = folder.contents
+    #expect(before.keys.sorted() == ["store.db"])
+    for _ in 1...2 {
+      #expect(Keys.error { _ = try NotificationStore(.init(path: path, key: Keys.raw)) } == code)
+      let connection = try Connection.open(path, key: Keys.raw)
+      #expect(Keys.error { _ = try SchemaMigrator().migrate(connection) } == code)
+      try connection.close()
+    }
+    #expect(Keys.error { _ = try StoreStatus(path: path, key: Keys.raw) } == code)
+    #expect(folder.contents == before)
+  }
+
+  @Test func aStoreWithARollbackJournalGetsAWriteAheadLogOnceItIsAccepted() throws {
+    let path = try storeWithHundredPushes()
+    #expect(RawSQLite(path, key: try Keys.raw).execute("PRAGMA journal_mode = DELETE") == 0)
+    try NotificationStore(.init(path: path, key: Keys.raw)).close()
+    #expect(try StoreStatus(path: path, key: Keys.raw).journalMode == "wal")
+  }
+
   @Test func anOlderStoreOpenedForReadingSaysThatItNeedsMigrating() throws {
     let path = try Fixture.golden(Fixture.readableGenerations[0], in: folder)
     let before = folder.contents
