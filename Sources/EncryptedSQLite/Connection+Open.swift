@@ -33,12 +33,20 @@ extension Connection {
   /// A file in the format of an older SQLCipher is opened as it is; ``cipher`` tells. The file is not changed by a
   /// failure, whatever its kind.
   ///
+  /// A store in a folder that this user cannot write, and that nobody has open, is read without locks: a connection
+  /// that is kept beyond that can meet what a later writer changes under it.
+  ///
   /// - Throws: `cipherUnavailable`, `notFound`, `notAFile`, `emptyFile`, `permissionDenied`, `readOnly`,
   ///   `notEncrypted`, `wrongKey`, `corrupt`, `busy`.
   public static func open(_ path: String, key: EncryptionKey, options: Options = Options()) throws -> Connection {
     let path = try FileSystem.absolute(path)
     try checkFile(path, for: options.access)
-    let connection = try openUnderAnyGeneration(path, key, options)
+    let connection: Connection
+    do {
+      connection = try openUnderAnyGeneration(path, key, options)
+    } catch let error as DatabaseError where error.isAboutFilesBeside && isAtRestForGood(path, options.access) {
+      connection = try openUnderAnyGeneration(path, key, options, isImmutable: true)
+    }
     try connection.configure(options)
     return connection
   }
@@ -85,10 +93,10 @@ extension Connection {
   /// Tries the library's own format, then the older ones: one derivation each, on a fresh connection each, for a failed
   /// read spoils a connection.
   private static func openUnderAnyGeneration(
-    _ path: String, _ key: EncryptionKey, _ options: Options
+    _ path: String, _ key: EncryptionKey, _ options: Options, isImmutable: Bool = false
   ) throws -> Connection {
     do {
-      return try attempt(path, key, options, olderGeneration: nil)
+      return try attempt(path, key, options, olderGeneration: nil, isImmutable)
     } catch let error as DatabaseError where error.code == .wrongKey {
       if isPlainSQLite(path) {
         throw DatabaseError(
@@ -97,7 +105,7 @@ extension Connection {
       }
       for generation in olderGenerations(than: try libraryVersion()) {
         do {
-          return try attempt(path, key, options, olderGeneration: generation)
+          return try attempt(path, key, options, olderGeneration: generation, isImmutable)
         } catch let error as DatabaseError where error.code == .wrongKey {
           continue
         }
@@ -113,9 +121,9 @@ extension Connection {
   }
 
   private static func attempt(
-    _ path: String, _ key: EncryptionKey, _ options: Options, olderGeneration: Int?
+    _ path: String, _ key: EncryptionKey, _ options: Options, olderGeneration: Int?, _ isImmutable: Bool = false
   ) throws -> Connection {
-    let handle = try openHandle(path, flags(path, options.access))
+    let handle = try isImmutable ? openImmutable(path) : openHandle(path, flags(path, options.access))
     var owner: Connection?
     do {
       sqlite3_busy_timeout(handle, Int32(min(max(0, options.busyTimeout), 1_000_000) * 1000))
@@ -144,6 +152,23 @@ extension Connection {
     let places = [path, FileSystem.folder(of: path)]
     let tidiesUp = Foundation.access(path + "-wal", F_OK) != 0 && places.allSatisfy { Foundation.access($0, W_OK) == 0 }
     return tidiesUp ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+  }
+
+  /// Whether the file is all there is to read, with neither log nor journal, and this user can make neither, as on a
+  /// read-only medium. In the write-ahead log's mode SQLite does not read such a file with locks.
+  private static func isAtRestForGood(_ path: String, _ access: Access) -> Bool {
+    access == .readOnly && Foundation.access(FileSystem.folder(of: path), W_OK) != 0
+      && ["-wal", "-journal"].allSatisfy { Foundation.access(path + $0, F_OK) != 0 && errno == ENOENT }
+  }
+
+  /// A connection that takes no lock and makes no file beside `path`, and takes the file for one that nobody changes.
+  private static func openImmutable(_ path: String) throws -> OpaquePointer {
+    let allowed = CharacterSet(charactersIn: "/").union(.alphanumerics)
+    guard let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed) else {
+      throw DatabaseError(.invalidArgument, "the path \(path) has no form as a URI")
+    }
+    // With an empty authority, which a path that begins with two slashes would otherwise be taken for.
+    return try openHandle("file://\(escaped)?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
   }
 
   private static func openHandle(_ path: String, _ flags: Int32) throws -> OpaquePointer {
@@ -182,13 +207,9 @@ extension Connection {
 
   /// Whether the whole schema can be read without a key.
   ///
-  /// Not judged by the file's first bytes, for an encrypted file with a readable header starts alike. Opened as
-  /// immutable: that takes no lock and makes no file beside it.
+  /// Not judged by the file's first bytes, for an encrypted file with a readable header starts alike.
   private static func isPlainSQLite(_ path: String) -> Bool {
-    let allowed = CharacterSet(charactersIn: "/").union(.alphanumerics)
-    guard let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed),
-      let handle = try? openHandle("file:\(escaped)?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
-    else { return false }
+    guard let handle = try? openImmutable(path) else { return false }
     defer { sqlite3_close_v2(handle) }
     return firstText(handle, "SELECT count(*) || ' ' || total(length(name) + length(sql)) FROM sqlite_master") != nil
   }
@@ -229,4 +250,9 @@ extension Connection {
       try execute("PRAGMA journal_mode = WAL")
     } catch let error as DatabaseError where error.code == .busy {}
   }
+}
+
+extension DatabaseError {
+  /// SQLite could not make the files that it needs beside the database.
+  fileprivate var isAboutFilesBeside: Bool { code == .permissionDenied || code == .readOnly }
 }

@@ -5,7 +5,7 @@ import CSQLCipher
 /// Not `Sendable`: a connection stays on the executor that opened it (``ConnectionQueue``).
 public final class Connection {
   let handle: OpaquePointer
-  /// The file's path, from the root on.
+  /// The file's path, from the root on and without symbolic links.
   public let path: String
   /// Which SQLCipher reads the file, and in which generation's format.
   public let cipher: Cipher

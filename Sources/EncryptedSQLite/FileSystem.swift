@@ -58,7 +58,7 @@ package enum FileSystem {
 
   /// The folder that the file at `path` is in.
   package static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
@@ -70,14 +70,30 @@ package enum FileSystem {
     guard fsync(descriptor) == 0 else { throw error("write", path, errno) }
   }
 
-  /// `path` from the root on, so that a later change of the working directory does not move it.
+  /// The last component of `path`.
+  package static func name(of path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+  }
+
+  /// `path` from the root on and without symbolic links, so that a later change of the working directory does not move
+  /// it, and SQLite's own files are found beside it. Of a file that does not exist the folder's links are resolved.
   ///
   /// - Throws: `invalidArgument` for an empty path or one with a NUL, which C would cut short.
   package static func absolute(_ path: String) throws -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw DatabaseError(.invalidArgument, "the path is empty or holds a NUL: give the path of a file")
     }
-    return path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    if let existing = resolved(path) { return existing }
+    guard let folder = resolved(folder(of: path)) else {
+      return path.utf8.first == UInt8(ascii: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+    return (folder == "/" ? "" : folder) + "/" + name(of: path)
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return String(validatingCString: real)
   }
 
   /// The file's size in bytes, 0 when there is none.

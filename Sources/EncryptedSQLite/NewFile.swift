@@ -39,7 +39,7 @@ package enum NewFile {
   /// Removes what killed processes left beside `path`.
   static func removeAbandoned(beside path: String) {
     let folder = FileSystem.folder(of: path)
-    let prefix = (path.utf8.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? []) + Array(".new-".utf8)
+    let prefix = Array((FileSystem.name(of: path) + ".new-").utf8)
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       let digits = name.utf8.dropFirst(prefix.count)
       guard name.utf8.starts(with: prefix), digits.count == 2 * randomSize, digits.allSatisfy(Hexadecimal.isDigit)

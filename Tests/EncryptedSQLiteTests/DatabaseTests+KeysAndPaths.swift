@@ -93,8 +93,52 @@ extension DatabaseTests {
     try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: path)
     let database = try SmallStore.open(folder.path("link"), Keys.raw)
     try database.write { try $0.run("INSERT INTO item (text) VALUES ('three')") }
+    // A reader beside it finds the log where it is.
+    let reader = try Connection.open(folder.path("link"), key: Keys.raw, options: .init(access: .readOnly))
+    #expect(reader.path == path)
+    #expect(try SmallStore.texts(reader) == ["one", "two", "three"])
+    try reader.close()
+    #expect(folder.names == ["link", "store", "store-shm", "store-wal"])
     try database.close()
     #expect(try SmallStore.texts(path, Keys.raw) == ["one", "two", "three"])
     #expect(folder.names == ["link", "store"])
+  }
+
+  @Test("A log beside a link is not the store's, and that of a store is found through a link")
+  func logsBesideLinks() throws {
+    let other = TemporaryFolder()
+    let link = other.path("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    _ = other.write("link-wal", "somebody's")
+    try SmallStore.make(path, Keys.raw)
+    try Connection.open(link, key: Keys.raw, options: .init(access: .readOnly)).close()
+    #expect(folder.names == ["store"])
+    try FileManager.default.removeItem(atPath: path)
+    _ = folder.write("store-wal", "left over")
+    let inFolder = TemporaryFolder()
+    try FileManager.default.createSymbolicLink(atPath: inFolder.path("folder"), withDestinationPath: folder.path)
+    #expect(Keys.error { try SmallStore.make(inFolder.path("folder/store"), Keys.raw) } == .alreadyExists)
+    #expect(folder.names == ["store-wal"])
+  }
+
+  @Test("A new store in a folder reached through a link, and one whose link is turned elsewhere later")
+  func linkedFolder() throws {
+    let other = TemporaryFolder()
+    let link = other.path("folder")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+    let database = try SmallStore.open(link + "/store", Keys.raw)
+    #expect(database.path == path)
+    try FileManager.default.removeItem(atPath: link)
+    try database.write { try $0.run("INSERT INTO item (text) VALUES ('one')") }
+    try database.close()
+    #expect(try SmallStore.texts(path, Keys.raw) == ["one"])
+  }
+
+  @Test("Slashes more than one at the start of a path", arguments: ["/", "//"])
+  func slashes(_ more: String) throws {
+    try SmallStore.make(more + path, Keys.raw)
+    #expect(try SmallStore.texts(more + path, Keys.raw) == ["one", "two"])
+    _ = RawSQLite(folder.path("plain"), settings: SmallStore.schema)
+    #expect(Keys.error { _ = try Connection.open(more + folder.path("plain"), key: Keys.raw) } == .notEncrypted)
   }
 }

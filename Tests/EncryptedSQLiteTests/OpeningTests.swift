@@ -225,11 +225,11 @@ import Testing
   // MARK: Permissions
 
   /// What a program of another user gets, in two attempts.
-  func asNobody(_ command: String) throws -> [String] {
+  func asNobody(_ command: String, at path: String? = nil) throws -> [String] {
     let keyFolder = TemporaryFolder()
     let keyFile = keyFolder.write("key", Keys.rawText)
     return try (1...2).flatMap { _ in
-      try Program.run(Program.helper, [command, path, keyFile], environment: ["AS_NOBODY": "1"]).lines
+      try Program.run(Program.helper, [command, path ?? self.path, keyFile], environment: ["AS_NOBODY": "1"]).lines
     }
   }
 
@@ -271,6 +271,31 @@ import Testing
     for command in ["open", "create"] { #expect(try asNobody(command) == ["readOnly", "readOnly"]) }
     #expect(folder.contents == before)
     #expect(chmod(folder.path, 0o700) == 0)
+  }
+
+  @Test("A store that cannot be written, nor anything beside it, is read as it lies")
+  func readOnlyMedium() throws {
+    let before = try makeForNobody(file: 0o444, folder: 0o555)
+    defer { chmod(folder.path, 0o700) }
+    #expect(try asNobody("read") == ["ok", "ok"])
+    #expect(try asNobody("open") == ["readOnly", "readOnly"])
+    #expect(folder.contents == before)
+  }
+
+  @Test("Rows that are still in the log are not passed over, where the log cannot be read with its locks")
+  func readOnlyMediumWithALog() throws {
+    _ = try makeForNobody(file: 0o444, folder: 0o755)
+    let connection = try Connection.open(path, key: Keys.raw)
+    try connection.execute("CREATE TABLE late (id)")
+    let copy = TemporaryFolder()
+    for name in ["store", "store-wal"] {
+      try FileManager.default.copyItem(atPath: folder.path(name), toPath: copy.path(name))
+      #expect(chmod(copy.path(name), 0o444) == 0)
+    }
+    #expect(chmod(copy.path, 0o555) == 0)
+    defer { chmod(copy.path, 0o700) }
+    #expect(try asNobody("read", at: copy.path("store")) == ["permissionDenied", "permissionDenied"])
+    #expect(copy.names == ["store", "store-wal"])
   }
 
   // MARK: Newer schema

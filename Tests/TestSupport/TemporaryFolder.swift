@@ -7,7 +7,10 @@ public final class TemporaryFolder: Sendable {
   public init() {
     var template = Array((NSTemporaryDirectory() + "/aware-test-XXXXXX").utf8CString)
     precondition(mkdtemp(&template) != nil, "cannot make a temporary folder")
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let real = realpath(template, nil)
+    defer { free(real) }
+    // As a store gives its own path: without links.
+    path = real.map { String(cString: $0) } ?? ""
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
