@@ -69,7 +69,7 @@ extension Connection {
 
   // MARK: Steps
 
-  private static func checkFile(_ path: String, for access: Access) throws {
+  package static func checkFile(_ path: String, for access: Access) throws {
     var status = stat()
     guard stat(path, &status) == 0 else { throw FileSystem.error("open", path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -147,7 +147,7 @@ extension Connection {
 
   /// A connection that only reads leaves a write-ahead log that it finds untouched. Where there is none, it is opened
   /// for writing all the same (and kept from it by `query_only`), so that it takes its own log file away again.
-  private static func flags(_ path: String, _ access: Access) -> Int32 {
+  static func flags(_ path: String, _ access: Access) -> Int32 {
     if access == .readWrite { return SQLITE_OPEN_READWRITE }
     let places = [path, FileSystem.folder(of: path)]
     let tidiesUp = Foundation.access(path + "-wal", F_OK) != 0 && places.allSatisfy { Foundation.access($0, W_OK) == 0 }
@@ -162,7 +162,7 @@ extension Connection {
   }
 
   /// A connection that takes no lock and makes no file beside `path`, and takes the file for one that nobody changes.
-  private static func openImmutable(_ path: String) throws -> OpaquePointer {
+  static func openImmutable(_ path: String) throws -> OpaquePointer {
     let allowed = CharacterSet(charactersIn: "/").union(.alphanumerics)
     guard let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed) else {
       throw DatabaseError(.invalidArgument, "the path \(path) has no form as a URI")
@@ -171,7 +171,7 @@ extension Connection {
     return try openHandle("file://\(escaped)?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
   }
 
-  private static func openHandle(_ path: String, _ flags: Int32) throws -> OpaquePointer {
+  static func openHandle(_ path: String, _ flags: Int32) throws -> OpaquePointer {
     PlatformCrypto.prepare()
     var handle: OpaquePointer?
     // NOMUTEX: a connection is used by one thread at a time, so its locks would protect nothing.
@@ -186,7 +186,7 @@ extension Connection {
 
   /// Silences SQLCipher's own log, then asks for the cipher's version: a plain SQLite answers with no row, and would
   /// take the key without a word and write plaintext.
-  private static func proveCipher(_ handle: OpaquePointer) throws -> String {
+  static func proveCipher(_ handle: OpaquePointer) throws -> String {
     sqlite3_exec(handle, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
     guard let version = firstText(handle, "PRAGMA cipher_version") else {
       throw DatabaseError(
@@ -208,7 +208,7 @@ extension Connection {
   /// Whether the whole schema can be read without a key.
   ///
   /// Not judged by the file's first bytes, for an encrypted file with a readable header starts alike.
-  private static func isPlainSQLite(_ path: String) -> Bool {
+  static func isPlainSQLite(_ path: String) -> Bool {
     guard let handle = try? openImmutable(path) else { return false }
     defer { sqlite3_close_v2(handle) }
     return firstText(handle, "SELECT count(*) || ' ' || total(length(name) + length(sql)) FROM sqlite_master") != nil

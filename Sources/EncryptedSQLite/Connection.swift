@@ -163,6 +163,15 @@ public final class Connection {
     isOpen = false
   }
 
+  /// Closes a connection that was in rollback-journal mode when this process put another file in its place: there is
+  /// no log whose name could now be that of another's.
+  package func closeReplaced() throws {
+    statements = [:]
+    let status = sqlite3_close(handle)
+    guard status == SQLITE_OK else { throw error(status) }
+    isOpen = false
+  }
+
   // MARK: The file
 
   /// Whether another file stands at ``path`` now, or none.

@@ -59,14 +59,17 @@ public final class Database: Sendable {
   /// - Returns: false when another process made one first.
   /// - Throws: what `prepare` throws; `notFound` for a missing folder, `permissionDenied`, `diskFull`.
   public static func create(_ path: String, key: EncryptionKey, prepare: (Connection) throws -> Void) throws -> Bool {
-    try NewFile.publish(try FileSystem.absolute(path)) { aside in
-      let connection = try Connection.openNew(aside, key: key)
-      // Nobody else knows the file, and an unfinished one is thrown away: it needs neither a journal nor syncs.
-      try connection.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
-      try prepare(connection)
-      try connection.execute("PRAGMA journal_mode = WAL")
-      try connection.close()
-    }
+    try NewFile.publish(try FileSystem.absolute(path)) { try build($0, key: key, prepare: prepare) }
+  }
+
+  /// Makes the new, empty file at `aside`, which nobody else knows, an encrypted database.
+  package static func build(_ aside: String, key: EncryptionKey, prepare: (Connection) throws -> Void) throws {
+    let connection = try Connection.openNew(aside, key: key)
+    // An unfinished one is thrown away: it needs neither a journal nor syncs.
+    try connection.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
+    try prepare(connection)
+    try connection.execute("PRAGMA journal_mode = WAL")
+    try connection.close()
   }
 
   // MARK: Work

@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 
 /// `SQLITE_READONLY_DBMOVED`, a macro that Swift cannot read.
 private let readOnlyFileMoved = SQLITE_READONLY | 4 << 8
@@ -30,7 +31,9 @@ extension DatabaseError {
         (.corrupt, Self.corruptText(path, "a page does not decrypt"))
       case SQLITE_BUSY, SQLITE_LOCKED:
         (.busy, "\(path) is in use by another connection: end what holds it, or try again later")
-      case SQLITE_FULL: (.diskFull, "the disk is full: free some space and try again; \(path) is as it was before")
+      // Some calls on a full disk come back as a plain failure to write.
+      case SQLITE_IOERR where handle.map(sqlite3_system_errno) == ENOSPC: (.diskFull, Self.diskFullText(path))
+      case SQLITE_FULL: (.diskFull, Self.diskFullText(path))
       case SQLITE_READONLY where code == readOnlyFileMoved:
         (.fileReplaced, "another file stands at \(path), or none: open the store again")
       case SQLITE_READONLY: (.readOnly, "\(path) cannot be written: check the mode of the file and of its folder")
@@ -43,6 +46,10 @@ extension DatabaseError {
       default: (.database, "SQLite reports: \(detail)")
       }
     self.init(kind, message, sqliteCode: code)
+  }
+
+  private static func diskFullText(_ path: String) -> String {
+    "the disk is full: free some space and try again; \(path) is as it was before"
   }
 
   private static func corruptText(_ path: String, _ detail: String) -> String {

@@ -18,6 +18,23 @@ package enum NewFile {
       throw DatabaseError(
         .alreadyExists, "\(path + log) is left of a store that stood here: move it away, or put its store back")
     }
+    return try withFileAside(beside: path) { aside in
+      try build(aside)
+      try FileSystem.sync(aside)
+      guard link(aside, path) == 0 else {
+        if errno == EEXIST { return false }
+        throw FileSystem.error("make", path, errno)
+      }
+      unlink(aside)
+      try FileSystem.syncFolder(of: path)
+      return true
+    }
+  }
+
+  /// Calls `body` with the path of a new file of no bytes (mode 0600), which `body` may give another name. What stands at
+  /// the path afterwards is removed.
+  package static func withFileAside<Result>(beside path: String, _ body: (String) throws -> Result) throws -> Result {
+    removeAbandoned(beside: path)
     let (marker, lock) = try makeMarker(beside: path)
     defer {
       remove(marker)
@@ -25,19 +42,11 @@ package enum NewFile {
     }
     let aside = marker + builtSuffix
     close(try FileSystem.createForOwner(aside, named: path))
-    try build(aside)
-    try FileSystem.sync(aside)
-    guard link(aside, path) == 0 else {
-      if errno == EEXIST { return false }
-      throw FileSystem.error("make", path, errno)
-    }
-    unlink(aside)
-    try FileSystem.syncFolder(of: path)
-    return true
+    return try body(aside)
   }
 
   /// Removes what killed processes left beside `path`.
-  static func removeAbandoned(beside path: String) {
+  package static func removeAbandoned(beside path: String) {
     let folder = FileSystem.folder(of: path)
     let prefix = Array((FileSystem.name(of: path) + ".new-").utf8)
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {

@@ -80,7 +80,7 @@ public final class Statement {
     bindStatus = SQLITE_OK
   }
 
-  private func note(_ status: Int32) {
+  func note(_ status: Int32) {
     if status != SQLITE_OK, bindStatus == SQLITE_OK { bindStatus = status }
   }
 

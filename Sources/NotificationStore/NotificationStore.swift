@@ -72,7 +72,7 @@ public final class NotificationStore: Sendable {
     }
     deviceId = try database.withWriter { connection in
       try Self.requireCurrentVersion(connection, migrator)
-      return try Self.deviceId(connection, configuration)
+      return try Self.deviceId(connection, configuration.access, new: configuration.deviceId)
     }
     notifications = Repository(database, deviceId: deviceId)
     tokens = Repository(database, deviceId: deviceId)
@@ -99,14 +99,15 @@ public final class NotificationStore: Sendable {
   }
 
   /// The store's own device id, made once.
-  private static func deviceId(_ connection: Connection, _ configuration: Configuration) throws -> String {
+  static func deviceId(
+    _ connection: Connection, _ access: Connection.Access, new: String? = nil
+  ) throws -> String {
     let query = "SELECT value FROM store_property WHERE name = 'deviceId'"
     if let deviceId = try connection.text(query) { return deviceId }
-    guard configuration.access == .readWrite else { return "" }
-    let new = configuration.deviceId ?? UUID().uuidString
+    guard access == .readWrite else { return "" }
     return try connection.writeTransaction {
       try connection.run(
-        "INSERT OR IGNORE INTO store_property (name, value) VALUES ('deviceId', ?)", .text(new))
+        "INSERT OR IGNORE INTO store_property (name, value) VALUES ('deviceId', ?)", .text(new ?? UUID().uuidString))
       return try connection.text(query) ?? ""
     }
   }

@@ -12,6 +12,7 @@ import com_awareframework_ios_sensor_notification
 //   store-helper scan DB KEYFILE COUNT            makes COUNT rows, goes through them, prints "grew KIB"
 //   store-helper hold DB KEYFILE SQL              runs SQL in a write transaction and holds it until its input ends
 //   store-helper sensor DB KEYFILE COUNT [TEXT]   hands COUNT silent pushes to a sensor, prints each result
+//   store-helper adopt DB KEYFILE [STAGE [TO]]    adopts a plaintext store, and is killed when STAGE is done
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
 
@@ -117,6 +118,11 @@ do {
     sensor.stop()
     sensor.whenIdle { closed.signal() }
     closed.wait()
+  case "adopt":
+    let report = try PlaintextStore.adopt(at: path, into: arguments.count > 4 ? arguments[4] : nil, key: key) { stage in
+      if arguments.count > 3, stage.rawValue == arguments[3] { kill(getpid(), SIGKILL) }
+    }
+    say(report.map { $0.isOnlyFinished ? "finished" : "adopted" } ?? "nothing")
   default:
     fatalError("no such command")
   }

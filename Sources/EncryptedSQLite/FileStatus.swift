@@ -1,0 +1,33 @@
+import Foundation
+
+/// What the file system knows of a name.
+package struct FileStatus {
+  private let status: stat
+
+  /// nil when there is nothing at `path`. A symbolic link is not followed.
+  package init?(_ path: String) throws {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw FileSystem.error("look at", path, errno)
+    }
+    self.status = status
+  }
+
+  init(descriptor: Int32, _ path: String) throws {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileSystem.error("look at", path, errno) }
+    self.status = status
+  }
+
+  package var isRegularFile: Bool { status.st_mode & S_IFMT == S_IFREG }
+  /// How many names the file has.
+  package var names: Int { Int(status.st_nlink) }
+  package var size: Int { Int(status.st_size) }
+  package var owner: uid_t { status.st_uid }
+  package var group: gid_t { status.st_gid }
+
+  package func isSameFile(as other: FileStatus?) -> Bool {
+    other.map { $0.status.st_dev == status.st_dev && $0.status.st_ino == status.st_ino } ?? false
+  }
+}
