@@ -67,7 +67,8 @@ let package = Package(
       name: "DropInTests", dependencies: ["com.awareframework.ios.sensor.notification"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["TestSupport", "NotificationStore", "aware-notification"]),
+      name: "CommandLineTests",
+      dependencies: ["TestSupport", "NotificationStore", "aware-notification", "store-helper"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -3,7 +3,7 @@ import Foundation
 
 /// The options and operands of one subcommand, read by getopt_long.
 struct Arguments {
-  private var values: [String: String] = [:]
+  private var values: [String: [String]] = [:]
   private(set) var operands: [String] = []
   /// What getopt_long returns for the first option: above every character, which it returns for its own errors.
   private static let firstOption: Int32 = 256
@@ -41,8 +41,8 @@ struct Arguments {
       guard word.hasPrefix("--\(option.name)") || before == "--\(option.name)" else {
         throw UsageError("write --\(option.name) in full, and note that no option takes a key itself")
       }
-      guard values[option.name] == nil else { throw UsageError("--\(option.name) is given twice") }
-      values[option.name] = command_line_argument().map { String(cString: $0) } ?? ""
+      guard values[option.name] == nil || option.repeats else { throw UsageError("--\(option.name) is given twice") }
+      values[option.name, default: []].append(command_line_argument().map { String(cString: $0) } ?? "")
     }
     operands = words[Int(command_line_index())..<Int(count)].compactMap { $0.map { String(cString: $0) } }
     guard operands.count <= command.maximumOperands || has("help") else {
@@ -52,15 +52,18 @@ struct Arguments {
 
   func has(_ name: String) -> Bool { values[name] != nil }
 
-  func value(_ name: String) -> String? { values[name] }
+  func value(_ name: String) -> String? { values[name]?.first }
+
+  /// Every value of an option that may be repeated, in their order.
+  func values(_ name: String) -> [String] { values[name] ?? [] }
 
   func required(_ name: String) throws -> String {
-    guard let value = values[name] else { throw UsageError("--\(name) is missing") }
+    guard let value = value(name) else { throw UsageError("--\(name) is missing") }
     return value
   }
 
   func integer(_ name: String) throws -> Int64? {
-    guard let text = values[name] else { return nil }
+    guard let text = value(name) else { return nil }
     guard let number = Int64(text), number >= 0 else { throw UsageError("--\(name) takes a whole number") }
     return number
   }

@@ -26,6 +26,8 @@ struct Option {
   let name: String
   /// The placeholder of its value; nil for a switch.
   var value: String?
+  /// Whether it may be given more than once.
+  var repeats = false
   let help: String
 }
 

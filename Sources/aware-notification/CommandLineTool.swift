@@ -6,7 +6,8 @@ enum CommandLineTool {
   static let version = "0.1.0"
   static var commands: [any Command.Type] {
     [
-      Keygen.self, Init.self, Record.self, Token.self, List.self, Export.self, Status.self, Migrate.self, Verify.self,
+      Keygen.self, Init.self, Encrypt.self, Record.self, Token.self, List.self, Export.self, Status.self,
+      Migrate.self, Verify.self,
       Wipe.self,
     ]
   }

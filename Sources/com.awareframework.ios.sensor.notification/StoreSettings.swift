@@ -32,7 +32,14 @@ struct StoreSettings {
   /// Opens the store, or makes it; takes a plaintext store of the public sensor over first.
   func open() throws -> NotificationStore {
     let path = try StoreLocation.path(config.dbPath)
+    let publicSensor = PublicSensorDefaults(.standard)
+    let deviceId = config.deviceId.isEmpty ? CommonDeviceID.current : config.deviceId
+    if config.plaintextStorePolicy == .adopt {
+      _ = try PlaintextStore.adopt(
+        at: path, key: key, deviceId: deviceId ?? publicSensor.deviceId, syncedThrough: publicSensor.syncedThrough)
+    }
     return try NotificationStore(
-      .init(path: path, key: key, synchronous: config.synchronous, maximumAge: config.maximumAge))
+      .init(
+        path: path, key: key, synchronous: config.synchronous, maximumAge: config.maximumAge, deviceId: deviceId))
   }
 }

@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct UsageTests {
-  private let commands = ["keygen", "init", "record", "list", "export", "status", "migrate", "verify", "wipe"]
+  private let commands = [
+    "keygen", "init", "encrypt", "record", "list", "export", "status", "migrate", "verify", "wipe",
+  ]
 
   @Test func helpTellsOfEveryCommandAndOption() throws {
     let help = try Program.run(Program.tool, ["--help"])
