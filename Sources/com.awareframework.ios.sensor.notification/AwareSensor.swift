@@ -61,6 +61,8 @@ final class BroadcastListener: @unchecked Sendable {
   /// - Parameter handlers: what to do for each name, on the thread that posts.
   init(_ handlers: [Notification.Name: @Sendable (Notification) -> Void]) {
     let isOver = isOver
+    // Under the lock, for ThreadSanitizer: it does not see the one by which the center hands the handlers on.
+    isOver.withLock { $0 = false }
     tokens = handlers.map { name, handle in
       NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { notification in
         if !isOver.snapshot { handle(notification) }
