@@ -6,10 +6,13 @@ import NotificationStore
 struct StoreSettings {
   private let config: NotificationSensor.Config
   private let key: EncryptionKey
+  private let publicSensor: PublicSensorDefaults
 
+  /// - Parameter defaults: where the public sensor keeps its cursor and its device id.
   /// - Returns: nil when nothing is to be stored, by choice.
   /// - Throws: `invalidConfiguration`, `emptyKey`, `invalidRawKey`; no file has been touched.
-  init?(_ config: NotificationSensor.Config) throws {
+  init?(_ config: NotificationSensor.Config, defaults: UserDefaults = .standard) throws {
+    publicSensor = PublicSensorDefaults(defaults)
     let key = try config.encryptionKey ?? config.dbEncryptionKey.map { try EncryptionKey($0) }
     switch (config.dbType, key) {
     case (.none, nil): return nil
@@ -32,7 +35,6 @@ struct StoreSettings {
   /// Opens the store, or makes it; takes a plaintext store of the public sensor over first.
   func open() throws -> NotificationStore {
     let path = try StoreLocation.path(config.dbPath)
-    let publicSensor = PublicSensorDefaults(.standard)
     let deviceId = config.deviceId.isEmpty ? CommonDeviceID.current : config.deviceId
     if config.plaintextStorePolicy == .adopt {
       _ = try PlaintextStore.adopt(

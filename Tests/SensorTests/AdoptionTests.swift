@@ -1,0 +1,94 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+import TestSupport
+import Testing
+
+@testable import com_awareframework_ios_sensor_notification
+
+extension SensorTests {
+  @Suite("A plaintext store of the public sensor") struct Adoption {
+    private let bench = Bench()
+
+    @Test("is taken over at the first opening, and nothing of it stays readable") func adopted() throws {
+      try PublicSensor.make(bench.path, isKilled: true)
+      #expect(bench.push(["n": 1]) == .newData)
+      #expect(
+        try bench.stored { try $0.notifications.page(limit: 9).map(\.notificationId) } == ["req-1", "req-2", "req-2"])
+      #expect(try bench.stored { try $0.silentPushes.page(limit: 9).map(\.payload).last } == #"{"n":1}"#)
+      bench.sensor.stop()
+      bench.settle()
+      #expect(bench.folder.names == ["store.sqlite"])
+      #expect(PublicSensor.plaintext(in: bench.folder.contents) == [])
+    }
+
+    @Test("is taken over with the public sensor's cursor and device id") func cursorAndDeviceId() throws {
+      let defaults = try #require(UserDefaults(suiteName: UUID().uuidString))
+      // Registered values are read like stored ones, and never come to a file.
+      defaults.register(defaults: [
+        "com.aware.ios.sensor.core.key.deviceid": "the-device",
+        "aware.sync.task.last_uploaded_id.ios_notification": 2,
+        "aware.sync.task.last_uploaded_id.ios_notification_token": -1,
+      ])
+      try PublicSensor.make(bench.path, isKilled: false)
+      let store = try #require(try StoreSettings(bench.config, defaults: defaults)?.open())
+      #expect(store.deviceId == "the-device")
+      try store.close()
+      let status = try StoreStatus(path: bench.path, key: try Keys.raw)
+      #expect(status.tables.map(\.pending) == [2, 1, 1])
+      #expect(status.tables.map(\.count) == [4, 1, 1])
+    }
+
+    @Test("gives the store its records' device id, where there is no other") func ownDeviceId() throws {
+      try PublicSensor.make(bench.path, isKilled: false)
+      _ = bench.push()
+      let newest = try bench.stored { try $0.notifications.page(limit: 9).max { $0.timestamp < $1.timestamp } }
+      #expect(try bench.stored { $0.deviceId } == newest?.deviceId)
+      #expect(bench.observer.silentPushes.snapshot.map(\.deviceId) == [newest?.deviceId])
+    }
+
+    @Test("is left alone when the policy says so") func refused() throws {
+      bench.config.plaintextStorePolicy = .refuse
+      try PublicSensor.make(bench.path, isKilled: false)
+      let before = bench.folder.contents
+      #expect(bench.push() == .failed)
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.notEncrypted])
+      #expect(bench.folder.contents == before)
+    }
+
+    @Test("is left alone when other sensors have tables in it, which are named") func foreignTables() throws {
+      try PublicSensor.make(bench.path, isKilled: false, "CREATE TABLE accelerometer (x REAL)")
+      let before = bench.folder.contents
+      #expect(bench.push() == .failed)
+      let error = try #require(bench.observer.errors.snapshot.first)
+      #expect(error.code == .foreignTables && error.message.contains("accelerometer"))
+      #expect(bench.folder.contents == before)
+    }
+
+    @Test("is taken over by a program under a configured name, where the public sensor would keep it") func byName()
+      throws
+    {
+      let folder = TemporaryFolder()
+      let keyFile = folder.write("key", Keys.rawText)
+      try FileManager.default.createDirectory(atPath: folder.path("aware"), withIntermediateDirectories: true)
+      try PublicSensor.make(folder.path("aware/aware_notification.sqlite"), isKilled: true)
+      let result = try Program.run(
+        Program.helper, ["sensor", "aware_notification", keyFile, "1"], environment: ["XDG_DATA_HOME": folder.path])
+      #expect(result.output == "newData\nok\n", "\(result.errors)")
+      let status = try StoreStatus(path: folder.path("aware/aware_notification.sqlite"), key: try Keys.raw)
+      #expect(status.tables.map(\.count) == [4, 1, 2])
+    }
+
+    @Test("is taken over once by two sensors on one path") func twoSensors() throws {
+      try PublicSensor.make(bench.path, isKilled: false)
+      let other = Bench { $0.dbPath = bench.path }
+      bench.sensor.start()
+      other.sensor.start()
+      #expect(bench.push() == .newData)
+      #expect(other.push() == .newData)
+      #expect(bench.observer.errors.snapshot.isEmpty && other.observer.errors.snapshot.isEmpty)
+      #expect(try bench.stored { try $0.notifications.count() } == 4)
+      #expect(try bench.stored { try $0.silentPushes.count() } == 3)
+    }
+  }
+}
