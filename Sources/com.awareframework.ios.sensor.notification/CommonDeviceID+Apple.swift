@@ -3,7 +3,7 @@
 
   /// The device id that AWARE sensors on one device share, where the public AWARE core keeps it.
   enum CommonDeviceID {
-    static var current: String? { PublicSensorDefaults(.standard).deviceId }
+    static var current: String? { PublicSensorDefaults().deviceId }
 
     /// Makes `deviceId` the common one, if there is none yet.
     static func share(_ deviceId: String) {

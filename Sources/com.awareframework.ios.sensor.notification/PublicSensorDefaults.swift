@@ -6,16 +6,17 @@ struct PublicSensorDefaults {
   static let deviceIdKey = "com.aware.ios.sensor.core.key.deviceid"
   private static let cursorKey = "aware.sync.task.last_uploaded_id."
 
-  private let defaults: UserDefaults
+  private let value: (_ key: String) -> Any?
 
-  init(_ defaults: UserDefaults) { self.defaults = defaults }
+  /// - Parameter value: reads the app's user defaults.
+  init(_ value: @escaping (_ key: String) -> Any? = { UserDefaults.standard.object(forKey: $0) }) { self.value = value }
 
-  var deviceId: String? { defaults.string(forKey: Self.deviceIdKey).flatMap { $0.isEmpty ? nil : $0 } }
+  var deviceId: String? { (value(Self.deviceIdKey) as? String).flatMap { $0.isEmpty ? nil : $0 } }
 
   /// The last id sent of each table, as far as anything was.
   var syncedThrough: [String: Int64] {
     NotificationStore.tables.reduce(into: [:]) { cursors, table in
-      let id = (defaults.object(forKey: Self.cursorKey + table) as? NSNumber)?.int64Value ?? 0
+      let id = (value(Self.cursorKey + table) as? NSNumber)?.int64Value ?? 0
       if id > 0 { cursors[table] = id }
     }
   }

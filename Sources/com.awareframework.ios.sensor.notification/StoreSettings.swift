@@ -8,11 +8,11 @@ struct StoreSettings {
   private let key: EncryptionKey
   private let publicSensor: PublicSensorDefaults
 
-  /// - Parameter defaults: where the public sensor keeps its cursor and its device id.
+  /// - Parameter publicSensor: where the public sensor keeps its cursor and its device id.
   /// - Returns: nil when nothing is to be stored, by choice.
   /// - Throws: `invalidConfiguration`, `emptyKey`, `invalidRawKey`; no file has been touched.
-  init?(_ config: NotificationSensor.Config, defaults: UserDefaults = .standard) throws {
-    publicSensor = PublicSensorDefaults(defaults)
+  init?(_ config: NotificationSensor.Config, publicSensor: PublicSensorDefaults = .init()) throws {
+    self.publicSensor = publicSensor
     let key = try config.encryptionKey ?? config.dbEncryptionKey.map { try EncryptionKey($0) }
     switch (config.dbType, key) {
     case (.none, nil): return nil

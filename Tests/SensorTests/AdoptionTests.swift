@@ -13,8 +13,7 @@ extension SensorTests {
     @Test("is taken over at the first opening, and nothing of it stays readable") func adopted() throws {
       try PublicSensor.make(bench.path, isKilled: true)
       #expect(bench.push(["n": 1]) == .newData)
-      #expect(
-        try bench.stored { try $0.notifications.page(limit: 9).map(\.notificationId) } == ["req-1", "req-2", "req-2"])
+      #expect(try bench.stored { try $0.notifications.count() } == 4)
       #expect(try bench.stored { try $0.silentPushes.page(limit: 9).map(\.payload).last } == #"{"n":1}"#)
       bench.sensor.stop()
       bench.settle()
@@ -23,15 +22,13 @@ extension SensorTests {
     }
 
     @Test("is taken over with the public sensor's cursor and device id") func cursorAndDeviceId() throws {
-      let defaults = try #require(UserDefaults(suiteName: UUID().uuidString))
-      // Registered values are read like stored ones, and never come to a file.
-      defaults.register(defaults: [
+      let defaults: [String: Any] = [
         "com.aware.ios.sensor.core.key.deviceid": "the-device",
         "aware.sync.task.last_uploaded_id.ios_notification": 2,
         "aware.sync.task.last_uploaded_id.ios_notification_token": -1,
-      ])
+      ]
       try PublicSensor.make(bench.path, isKilled: false)
-      let store = try #require(try StoreSettings(bench.config, defaults: defaults)?.open())
+      let store = try #require(try StoreSettings(bench.config, publicSensor: .init { defaults[$0] })?.open())
       #expect(store.deviceId == "the-device")
       try store.close()
       let status = try StoreStatus(path: bench.path, key: try Keys.raw)
