@@ -13,13 +13,22 @@ open class AwareSensor: NSObject {
 
   private struct Uploads {
     var syncConfig: DbSyncConfig?
-    /// While it is there, the sensor is enabled.
-    var requests: BroadcastListener?
+    var isEnabled = false
   }
 
   private let uploads = Locked(Uploads())
+  private let requests: BroadcastListener
 
-  public override init() { super.init() }
+  public override init() {
+    let sensor = WeakReference<AwareSensor>()
+    requests = BroadcastListener([
+      .Aware.dbSyncRequest: { _ in
+        if let sensor = sensor.value, sensor.isEnabled() { sensor.sync() }
+      }
+    ])
+    super.init()
+    sensor.value = self
+  }
 
   open func start() {}
 
@@ -31,47 +40,26 @@ open class AwareSensor: NSObject {
   open func set(label: String) {}
 
   /// From now on the sensor syncs whenever ``Foundation/Notification/Name/Aware/dbSyncRequest`` is posted.
-  open func enable() {
-    let sensor = WeakReference(self)
-    let requests = BroadcastListener([
-      .Aware.dbSyncRequest: { _ in sensor.value?.sync() }
-    ])
-    uploads.withLock { if $0.requests == nil { $0.requests = requests } }
-  }
+  open func enable() { uploads.isEnabled = true }
 
-  open func disable() {
-    // Taken out under the lock and released after it.
-    _ = uploads.withLock { uploads in
-      defer { uploads.requests = nil }
-      return uploads.requests
-    }
-  }
+  open func disable() { uploads.isEnabled = false }
 
   /// Whether ``enable()`` was called, and ``disable()`` not since.
-  open func isEnabled() -> Bool { uploads.withLock { $0.requests != nil } }
+  open func isEnabled() -> Bool { uploads.isEnabled }
 }
 
-/// Listens to broadcasts until it is released.
+/// Listens to broadcasts until it is released, or a moment longer.
 ///
 /// - Note: `@unchecked Sendable`: `tokens` does not change, and NotificationCenter takes them on any thread.
 final class BroadcastListener: @unchecked Sendable {
   private let tokens: [any NSObjectProtocol]
-  private let isOver = Locked(false)
 
   /// - Parameter handlers: what to do for each name, on the thread that posts.
   init(_ handlers: [Notification.Name: @Sendable (Notification) -> Void]) {
-    let isOver = isOver
-    // Under the lock, for ThreadSanitizer: it does not see the one by which the center hands the handlers on.
-    isOver.withLock { $0 = false }
-    tokens = handlers.map { name, handle in
-      NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { notification in
-        if !isOver.snapshot { handle(notification) }
-      }
-    }
+    tokens = handlers.map { NotificationCenter.default.addObserver(forName: $0, object: nil, queue: nil, using: $1) }
   }
 
   deinit {
-    isOver.withLock { $0 = true }
     // Not taken out here: an app's observer may hold the last reference to a sensor and be on its way out of the center
     // just now, which on Linux holds its lock meanwhile.
     let tokens = Carried(tokens)
