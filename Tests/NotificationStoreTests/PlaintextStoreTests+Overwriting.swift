@@ -98,8 +98,8 @@ extension PlaintextStoreTests {
     }
   }
 
-  @Test func aFileThatTakesTheSourcesPlaceMeanwhileIsNotTouched() throws {
-    try PublicSensor.make(path)
+  @Test(arguments: ["WAL", "DELETE"]) func aFileThatTakesTheSourcesPlaceMeanwhileIsNotTouched(mode: String) throws {
+    try PublicSensor.make(path, isKilled: false, "PRAGMA journal_mode = \(mode)")
     let code = Keys.error {
       _ = try PlaintextStore.adopt(at: path, key: Keys.raw) { stage in
         guard stage == .logsSetAside else { return }
