@@ -44,7 +44,7 @@ extension FileSystem {
 
   /// Whether ``shred(_:passing:)`` was cut off on the file at `path`.
   package static func isShreddingBegun(_ path: String) throws -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { throw error("read", path, errno) }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 1, count: firstPart)

@@ -86,7 +86,8 @@ struct Adoption {
     try NewFile.withFileAside(beside: destination) { aside in
       try build(aside, from: rows)
       let report = try verify(aside, against: rows)
-      try takeOwner(aside)
+      // The store belongs to whom the plaintext one belonged to, also when an administrator adopts it.
+      if isInPlace { try FileSystem.takeOwner(of: source, for: aside) }
       try FileSystem.sync(aside)
       passing(.verified)
       do {
@@ -150,15 +151,6 @@ struct Adoption {
     let report = try report(of: store, isOnlyFinished: false)
     try store.close()
     return report
-  }
-
-  /// The store belongs to whom the plaintext one belonged to, also when an administrator adopts it.
-  private func takeOwner(_ aside: String) throws {
-    guard isInPlace, let status = try FileStatus(source), status.owner != geteuid() else { return }
-    guard chown(aside, status.owner, status.group) == 0 else {
-      throw DatabaseError(
-        .permissionDenied, "\(source) belongs to another user: run this as that user, or as the administrator")
-    }
   }
 
   private func report(of store: Connection, isOnlyFinished: Bool) throws -> AdoptionReport {

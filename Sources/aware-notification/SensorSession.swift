@@ -6,6 +6,7 @@ import com_awareframework_ios_sensor_notification
 /// The sensor on one store, as an app would have it, for the length of one command.
 final class SensorSession {
   private let sensor: NotificationSensor
+  private let path: String
   /// Not the main queue, which this program does not run.
   private let callbacks = DispatchQueue(label: "aware-notification.callbacks")
   private var broadcasts: [any NSObjectProtocol] = []
@@ -14,6 +15,7 @@ final class SensorSession {
   init(path: String, key: EncryptionKey, label: String, showsBroadcasts: Bool) throws {
     let callbacks = callbacks
     let path = try FileSystem.absolute(path)
+    self.path = path
     let config = NotificationSensor.Config().apply { config in
       config.dbType = .sqlite
       config.dbPath = path
@@ -44,6 +46,9 @@ final class SensorSession {
       } finish: {
         finish.call($0)
       }
+    }
+    if PlaintextStore.needsAdoption(at: path) {
+      Output.error("an interrupted encrypt has left plaintext beside \(path): run encrypt again to remove it")
     }
     sensor.start()
   }

@@ -5,14 +5,14 @@ open class AwareSensor: NSObject {
   /// Tells one sensor from another.
   public let id = UUID().uuidString
 
-  /// How uploads are done, and who is told of them; nil means the defaults.
+  /// How uploads are done, and who is told of them.
   public var syncConfig: DbSyncConfig? {
     get { uploads.syncConfig }
     set { uploads.syncConfig = newValue }
   }
 
   private struct Uploads {
-    var syncConfig: DbSyncConfig?
+    var syncConfig: DbSyncConfig? = DbSyncConfig()
     var isEnabled = false
   }
 

@@ -43,5 +43,7 @@ struct ConfigDictionary {
 
   func value<Value>(_ key: String) -> Value? { values[key] as? Value }
 
-  private func number(_ key: String) -> Int? { values[key] as? Int ?? (values[key] as? NSNumber)?.intValue }
+  private func number(_ key: String) -> Int? {
+    values[key] as? Int ?? (values[key] as? NSNumber).flatMap { Int(exactly: $0.doubleValue) }
+  }
 }

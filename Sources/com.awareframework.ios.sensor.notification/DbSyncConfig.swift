@@ -5,6 +5,25 @@ public typealias DbSyncCompletionHandler = (_ status: Bool, _ error: Error?) -> 
 /// Is told how far a sync is, from 0 to 1.
 public typealias DbSyncProgressHandler = (_ progress: Double, _ error: Error?) -> Void
 
+/// How much the log of a sync tells.
+public enum DbSyncDebugLevel: Int, CaseIterable, Sendable {
+  case none = 0
+  case error = 1
+  case warning = 2
+  case info = 3
+  case verbose = 4
+  case trace = 5
+
+  /// Reads a number, or a case's name, as configurations write them.
+  init?(_ value: Any?) {
+    let named = (value as? String).flatMap { text in
+      Self.allCases.first { "\($0)" == text.lowercased() || "\($0.rawValue)" == text }
+    }
+    guard let level = value as? Self ?? (value as? Int).flatMap({ Self(rawValue: $0) }) ?? named else { return nil }
+    self = level
+  }
+}
+
 /// The settings of uploads. Every property may be read and set from any thread.
 open class DbSyncConfig {
   /// Whether rows are deleted once the server has proved that it has them.
@@ -38,7 +57,7 @@ open class DbSyncConfig {
     get { values.debug }
     set { values.debug = newValue }
   }
-  public var debugLevel: Int {
+  public var debugLevel: DbSyncDebugLevel {
     get { values.debugLevel }
     set { values.debugLevel = newValue }
   }
@@ -86,11 +105,11 @@ open class DbSyncConfig {
     var keepLastData = false
     var deviceId: String?
     var debug = false
-    var debugLevel = 0
+    var debugLevel = DbSyncDebugLevel.info
     var completionHandler: DbSyncCompletionHandler?
     var progressHandler: DbSyncProgressHandler?
     var dispatchQueue: DispatchQueue?
-    var backgroundSession = true
+    var backgroundSession = false
     var compactDataFormat = false
     var serverType = ServerType.aware_micro
     var studyNumber = 1
@@ -110,7 +129,9 @@ open class DbSyncConfig {
   /// Takes over what `config` holds under the properties' names; the rest stays as it is.
   open func set(config: [String: Any]) {
     let dictionary = ConfigDictionary(config)
-    values.withLock { values in
+    // Handed out, so that replaced handlers are let go of after the lock.
+    _ = values.withLock { values in
+      let before = values
       dictionary.read("removeAfterSync", into: &values.removeAfterSync)
       dictionary.read("batchSize", into: &values.batchSize)
       dictionary.read("markAsSynced", into: &values.markAsSynced)
@@ -118,8 +139,11 @@ open class DbSyncConfig {
       dictionary.read("keepLastData", into: &values.keepLastData)
       dictionary.read("deviceId", into: &values.deviceId)
       dictionary.read("debug", into: &values.debug)
-      dictionary.read("debugLevel", into: &values.debugLevel)
+      if let level = DbSyncDebugLevel(dictionary.value("debugLevel")) { values.debugLevel = level }
       dictionary.read("backgroundSession", into: &values.backgroundSession)
+      if let mode: String = dictionary.value("compressionMode") {
+        values.compactDataFormat = mode.lowercased() == "compact"
+      }
       dictionary.read("compactDataFormat", into: &values.compactDataFormat)
       dictionary.read("serverType", into: &values.serverType)
       dictionary.read("study_number", into: &values.studyNumber)
@@ -131,6 +155,7 @@ open class DbSyncConfig {
         values.completionHandler = handler
       }
       if let handler: DbSyncProgressHandler = dictionary.value("progressHandler") { values.progressHandler = handler }
+      return before
     }
   }
 

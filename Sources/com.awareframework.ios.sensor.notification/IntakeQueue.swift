@@ -7,7 +7,7 @@ import NotificationStore
 /// The store is opened when it is first needed. What arrives while a commit runs goes into the next one together. While
 /// the store cannot be used, records wait here, up to a bound, for the next chance.
 ///
-/// - Note: `@unchecked Sendable`: `openStore`, `waiting`, `retries` and `isRetryDue` are touched on `queue` only.
+/// - Note: `@unchecked Sendable`: all but `jobs`, which is guarded, is touched on `queue` only.
 final class IntakeQueue: @unchecked Sendable {
   enum Item: Sendable {
     case push(PushRecords)
@@ -43,6 +43,8 @@ final class IntakeQueue: @unchecked Sendable {
   /// Is told of each failure, once for all the records that it concerns.
   private let report: @Sendable (DatabaseError) -> Void
   private var openStore: NotificationStore?
+  /// Whether the store is let go of after each use.
+  private var isClosed = false
   /// Oldest first. Their callers have been told.
   private var waiting: [Item] = []
   private var retries = 0
@@ -64,19 +66,34 @@ final class IntakeQueue: @unchecked Sendable {
   func whenIdle(_ body: @escaping @Sendable () -> Void) { add([.work(body)]) }
 
   /// Opens the store, and stores what waits.
-  func prepare() { whenIdle { self.store([]) } }
+  func prepare() {
+    whenIdle {
+      self.isClosed = false
+      self.store([])
+    }
+  }
 
-  /// Closes the store; later work opens it again.
-  func close() { whenIdle { self.closeStore() } }
+  /// Stores what waits, as far as that can be done now, and closes the store; later work opens it for its own time.
+  func close() {
+    whenIdle {
+      self.isClosed = true
+      if !self.waiting.isEmpty { self.store([], isQuiet: true) }
+      self.closeStore()
+    }
+  }
 
-  /// Calls `body` with the store, if one is to be kept, and then `finish` with the error if there was one.
+  /// Calls `body` with the store, and then `finish` with the error if there was one.
   func perform(
     _ body: @escaping @Sendable (NotificationStore) throws -> Void,
     finish: @escaping @Sendable (DatabaseError?) -> Void
   ) {
     whenIdle {
       do {
-        if let store = try self.openedStore() { try body(store) }
+        guard let store = try self.openedStore() else {
+          throw DatabaseError(.invalidConfiguration, "dbType is NONE: set the dbType, path and key of the store")
+        }
+        try body(store)
+        if self.isClosed { self.closeStore() }
         finish(nil)
       } catch {
         self.closeStore()
@@ -137,11 +154,12 @@ final class IntakeQueue: @unchecked Sendable {
         for arrival in rest { arrival.finish(.notKept(arrival.item)) }
       }
       retries = 0
+      if isClosed { closeStore() }
     } catch {
       let error = DatabaseError(describing: error)
       keepWaiting(rest, error)
       if !isQuiet { report(error) }
-      recover()
+      recover(from: error)
     }
   }
 
@@ -207,18 +225,29 @@ final class IntakeQueue: @unchecked Sendable {
     }
   }
 
-  /// Lets go of the store, so that the next use opens it with the settings of then, and comes back to what waits.
-  private func recover() {
+  /// Lets go of the store, so that the next use opens it with the settings of then, and comes back to what waits if
+  /// waiting may help.
+  private func recover(from error: DatabaseError) {
     closeStore()
-    guard !waiting.isEmpty, !isRetryDue else { return }
+    let temporary: Set<DatabaseError.Code> = [
+      .busy, .diskFull, .inputOutput, .permissionDenied, .fileReplaced, .keyUnavailable,
+    ]
+    guard !waiting.isEmpty, !isRetryDue, temporary.contains(error.code) else { return }
     isRetryDue = true
-    // 5 s, 10 s, … up to 5 minutes.
+    // 5 s, 10 s, … up to 5 minutes. The queue lives until then, though the sensor may be gone.
     let delay = min(5 * pow(2, Double(min(retries, 6))), 300)
     retries += 1
-    queue.asyncAfter(deadline: .now() + delay) { [weak self] in
-      self?.isRetryDue = false
-      self?.store([], isQuiet: true)
+    queue.asyncAfter(deadline: .now() + delay) {
+      self.isRetryDue = false
+      self.store([], isQuiet: true)
     }
+  }
+
+  deinit {
+    guard !waiting.isEmpty else { return }
+    report(
+      DatabaseError(
+        .tooManyWaiting, "\(waiting.count) records that waited for the store were not stored: the sensor is gone"))
   }
 }
 

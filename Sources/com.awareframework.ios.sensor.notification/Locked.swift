@@ -21,9 +21,19 @@ final class Locked<Value>: @unchecked Sendable {
   /// The value as it is now.
   var snapshot: Value { withLock { $0 } }
 
+  /// Puts `new` in the value's place.
+  func replace(with new: Value) {
+    var other = new
+    withLock { swap(&$0, &other) }
+  }
+
   subscript<Member>(dynamicMember member: WritableKeyPath<Value, Member>) -> Member {
     get { withLock { $0[keyPath: member] } }
-    set { withLock { $0[keyPath: member] = newValue } }
+    set {
+      // What is replaced is let go of after the lock: it may be an app's object, whose deinit comes back here.
+      var other = newValue
+      withLock { swap(&$0[keyPath: member], &other) }
+    }
   }
 }
 

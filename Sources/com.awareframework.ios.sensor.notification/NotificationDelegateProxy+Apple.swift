@@ -4,32 +4,35 @@
 
   /// Sees what the notification center tells its delegate, and passes it on to the delegate that was there before.
   ///
-  /// - Note: `@unchecked Sendable`: `receive` is guarded; `previous` is weak, which is safe to read on any thread.
+  /// - Note: `@unchecked Sendable`: `receive` is guarded; `app` is weak, which is safe to read on any thread.
   final class NotificationDelegateProxy: NSObject, UNUserNotificationCenterDelegate, @unchecked Sendable {
-    private(set) weak var previous: (any UNUserNotificationCenterDelegate)?
+    private weak var app: (any UNUserNotificationCenterDelegate)?
+    /// Another sensor's proxy is kept: it leads to the app's delegate, also when that sensor is gone.
+    private let other: NotificationDelegateProxy?
     private let receive: Locked<(@Sendable (ReceivedNotification) -> Void)?>
+
+    var previous: (any UNUserNotificationCenterDelegate)? { other ?? app }
 
     init(
       previous: (any UNUserNotificationCenterDelegate)?, _ receive: @escaping @Sendable (ReceivedNotification) -> Void
     ) {
-      self.previous = previous
+      app = previous
+      other = previous as? NotificationDelegateProxy
       self.receive = Locked(receive)
     }
 
     /// From now on it passes on, and nothing else.
-    func stop() { receive.withLock { $0 = nil } }
+    func stop() { receive.replace(with: nil) }
 
     func userNotificationCenter(
       _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
       withCompletionHandler completionHandler: @escaping (UNNotificationPresentationOptions) -> Void
     ) {
       receive.snapshot?(ReceivedNotification(notification, source: .foreground))
-      if previous?.userNotificationCenter?(
-        center, willPresent: notification, withCompletionHandler: completionHandler) == nil
-      {
-        // As without any delegate: a sensor does not change what is shown.
-        completionHandler([])
-      }
+      let carried = Carried(completionHandler)
+      let passedOn: Void? = previous?.userNotificationCenter?(
+        center, willPresent: notification, withCompletionHandler: { @Sendable in carried.value($0) })
+      if passedOn == nil { completionHandler(.asThePublicSensor) }
     }
 
     func userNotificationCenter(
@@ -37,11 +40,10 @@
       withCompletionHandler completionHandler: @escaping () -> Void
     ) {
       receive.snapshot?(ReceivedNotification(response.notification, source: .response))
-      if previous?.userNotificationCenter?(center, didReceive: response, withCompletionHandler: completionHandler)
-        == nil
-      {
-        completionHandler()
-      }
+      let carried = Carried(completionHandler)
+      let passedOn: Void? = previous?.userNotificationCenter?(
+        center, didReceive: response, withCompletionHandler: { @Sendable in carried.value() })
+      if passedOn == nil { completionHandler() }
     }
 
     func userNotificationCenter(_ center: UNUserNotificationCenter, openSettingsFor notification: UNNotification?) {

@@ -19,14 +19,14 @@ public class NotificationSensor: AwareSensor {
   /// ``stop()``, at ``start()`` or at the first record.
   public var CONFIG: Config {
     get { configuration.snapshot }
-    set { configuration.withLock { $0 = newValue } }
+    set { configuration.replace(with: newValue) }
   }
 
   private let configuration: Locked<Config>
   private let integration: any PushIntegration
   let log: SensorLog
-  /// In seconds: a completion handler is called within 25, as iOS gives an app 30.
-  package var completionLimit: TimeInterval = 24.5
+  /// In seconds: a completion handler is called within 25, as iOS gives an app 30. A timer may come a tenth late there.
+  package var completionLimit: TimeInterval = 22
 
   private let intake: IntakeQueue
   /// Received broadcasts drive the sensor from its making on.
@@ -116,6 +116,7 @@ public class NotificationSensor: AwareSensor {
     withStore {
       try $0.wipe()
     } finish: { error in
+      if let error { sensor.value.log.write("\(error)") }
       sensor.value.onCallbackQueue {
         if let error { sensor.value.tell(error) }
         handler.value?(error)
@@ -128,15 +129,12 @@ public class NotificationSensor: AwareSensor {
   private static func makeIntake(
     _ configuration: Locked<Config>, _ log: SensorLog, _ sensor: WeakReference<NotificationSensor>
   ) -> IntakeQueue {
-    IntakeQueue {
-      guard let store = try StoreSettings(configuration.snapshot)?.open() else { return nil }
-      CommonDeviceID.share(store.deviceId)
-      return store
-    } report: { error in
+    let report: @Sendable (DatabaseError) -> Void = { error in
       log.write("\(error)")
       guard let sensor = sensor.value.map({ Carried($0) }) else { return }
       sensor.value.onCallbackQueue { sensor.value.tell(error) }
     }
+    return IntakeQueue(open: { try StoreSettings(configuration.snapshot)?.open(report: report) }, report: report)
   }
 
   /// Obeys the broadcasts of others. Those of any sensor tell what it does, and are not obeyed: there would be no end.

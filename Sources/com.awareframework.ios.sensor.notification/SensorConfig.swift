@@ -118,7 +118,7 @@ open class SensorConfig {
     return [
       ("enabled", values.enabled), ("debug", values.debug), ("label", values.label), ("deviceId", values.deviceId),
       ("dbEncryptionKey", Redacted(values.dbEncryptionKey)), ("dbType", values.dbType), ("dbPath", values.dbPath),
-      ("dbHost", values.dbHost.map(URLText.withoutCredentials) as Any), ("dbTableName", values.dbTableName as Any),
+      ("dbHost", values.dbHost.map(HostText.withoutCredentials) as Any), ("dbTableName", values.dbTableName as Any),
       ("serverType", values.serverType), ("studyNumber", values.studyNumber), ("studyKey", Redacted(values.studyKey)),
     ]
   }
@@ -154,15 +154,16 @@ struct Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomRe
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// URLs as they may be shown.
-enum URLText {
-  /// The text of a URL without its user, password and query, which may hold credentials.
+/// Hosts as they may be shown.
+enum HostText {
+  /// Scheme, host and port. User, password, path and query may hold credentials or the study's key.
   static func withoutCredentials(_ text: String) -> String {
-    guard var parts = URLComponents(string: text) else { return "<not a URL>" }
-    parts.user = nil
-    parts.password = nil
-    parts.query = nil
-    parts.fragment = nil
-    return parts.string ?? "<not a URL>"
+    guard let url = URLComponents(string: text.contains("://") ? text : "https://" + text), let host = url.host,
+      !host.isEmpty
+    else {
+      return "<not a host>"
+    }
+    let scheme = text.contains("://") ? (url.scheme ?? "") + "://" : ""
+    return scheme + host + (url.port.map { ":\($0)" } ?? "")
   }
 }

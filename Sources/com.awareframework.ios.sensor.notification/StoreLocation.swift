@@ -14,7 +14,7 @@ enum StoreLocation {
   /// As the public sensor names its file: without blanks at its ends, `.sqlite` once, `aware` for an empty name.
   static func fileName(_ dbPath: String) -> String {
     var stem = dbPath.trimmingCharacters(in: .whitespacesAndNewlines)
-    if stem.hasSuffix(".sqlite") { stem.removeLast(".sqlite".count) }
+    if stem.lowercased().hasSuffix(".sqlite") { stem.removeLast(".sqlite".count) }
     return (stem.isEmpty ? "aware" : stem) + ".sqlite"
   }
 

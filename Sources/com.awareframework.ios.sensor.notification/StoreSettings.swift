@@ -33,15 +33,24 @@ struct StoreSettings {
   }
 
   /// Opens the store, or makes it; takes a plaintext store of the public sensor over first.
-  func open() throws -> NotificationStore {
+  ///
+  /// - Parameter report: is told of what keeps an interrupted adoption from its end, but not the store from being used.
+  func open(report: (DatabaseError) -> Void = { _ in }) throws -> NotificationStore {
     let path = try StoreLocation.path(config.dbPath)
     let deviceId = config.deviceId.isEmpty ? CommonDeviceID.current : config.deviceId
     if config.plaintextStorePolicy == .adopt {
-      _ = try PlaintextStore.adopt(
-        at: path, key: key, deviceId: deviceId ?? publicSensor.deviceId, syncedThrough: publicSensor.syncedThrough)
+      do {
+        _ = try PlaintextStore.adopt(
+          at: path, key: key, deviceId: deviceId ?? publicSensor.deviceId, syncedThrough: publicSensor.syncedThrough)
+      } catch let error as DatabaseError where FileSystem.size(path) > 0 && !PlaintextStore.isPlaintext(at: path) {
+        // The encrypted store is there, and only the plaintext's end is not: no reason to lose records.
+        report(error)
+      }
     }
-    return try NotificationStore(
+    let store = try NotificationStore(
       .init(
         path: path, key: key, synchronous: config.synchronous, maximumAge: config.maximumAge, deviceId: deviceId))
+    if config.deviceId.isEmpty { CommonDeviceID.share(store.deviceId) }
+    return store
   }
 }

@@ -62,6 +62,28 @@ extension SensorTests {
       #expect(bench.folder.contents == before)
     }
 
+    @Test("that is left of an adoption cut short, and cannot be removed, is reported and does not shut the store")
+    func leftover() throws {
+      try PublicSensor.make(bench.path, isKilled: false)
+      let plaintext = bench.folder.path("plaintext")
+      try FileManager.default.copyItem(atPath: bench.path, toPath: plaintext)
+      #expect(bench.push(["n": 1]) == .newData)
+      bench.sensor.stop()
+      bench.settle()
+      // As if rows had been deleted before the adoption came to its end.
+      let store = try NotificationStore(.init(path: bench.path, key: try Keys.raw))
+      try store.wipe()
+      try store.close()
+      try FileManager.default.moveItem(atPath: plaintext, toPath: bench.path + ".adopting")
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.adoptionIncomplete])
+      let wipe = try Program.run(
+        Program.tool,
+        ["wipe", "--db", bench.path, "--yes", "--key-file", bench.folder.write("key", Keys.rawText)])
+      #expect(wipe.status == 1 && wipe.errors.contains("run encrypt first"))
+      #expect(FileManager.default.fileExists(atPath: bench.path + ".adopting"))
+    }
+
     @Test("is taken over by a program under a configured name, where the public sensor would keep it") func byName()
       throws
     {

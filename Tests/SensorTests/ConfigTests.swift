@@ -78,9 +78,11 @@ extension SensorTests {
       config.label = "pilot"
       config.dbType = .sqlite
       config.serverType = .aware
-      config.set(config: ["deviceId": "device", "label": 4, "dbType": 9, "serverType": 77, "debug": "yes"])
+      config.set(config: [
+        "deviceId": "device", "label": 4, "dbType": 9, "serverType": 77, "debug": "yes", "studyNumber": 3.7,
+      ])
       #expect(config.dbEncryptionKey == "words" && config.label == "pilot" && config.deviceId == "device")
-      #expect(config.dbType == .sqlite && config.serverType == .aware && !config.debug)
+      #expect(config.dbType == .sqlite && config.serverType == .aware && !config.debug && config.studyNumber == 1)
     }
 
     @Test("apply changes the object and returns it") func apply() {
@@ -97,8 +99,22 @@ extension SensorTests {
       #expect(!config.markAsSynced && !config.skipSyncedData && !config.keepLastData && !config.compactDataFormat)
       #expect(config.deviceId == nil && config.dispatchQueue == nil)
       #expect(config.completionHandler == nil && config.progressHandler == nil)
-      #expect(!config.debug && config.debugLevel == 0)
+      #expect(!config.debug && config.debugLevel == .info && !config.backgroundSession)
       #expect(config.serverType == .aware_micro && config.studyNumber == 1 && config.studyKey == "")
+    }
+
+    @Test("A sensor has settings of uploads from the start") func uploadsAreThere() {
+      let sensor = NotificationSensor()
+      sensor.syncConfig?.batchSize = 7
+      #expect(sensor.syncConfig?.batchSize == 7)
+    }
+
+    @Test("Levels are read from numbers, digits and names; a mode of compression too") func levels() {
+      #expect(DbSyncConfig(["debugLevel": 4]).debugLevel == .verbose)
+      #expect(DbSyncConfig(["debugLevel": "1"]).debugLevel == .error)
+      #expect(DbSyncConfig(["debugLevel": "Warning"]).debugLevel == .warning)
+      #expect(DbSyncConfig(["debugLevel": 9]).debugLevel == .info)
+      #expect(DbSyncConfig(["compressionMode": "compact"]).compactDataFormat)
     }
 
     @Test("A dictionary gives the settings of uploads") func uploadDictionary() {
@@ -107,12 +123,13 @@ extension SensorTests {
       let progressed: DbSyncProgressHandler = { _, _ in }
       let config = DbSyncConfig([
         "removeAfterSync": true, "batchSize": 10, "markAsSynced": true, "skipSyncedData": true, "keepLastData": true,
-        "deviceId": "device", "debug": true, "debugLevel": 2, "backgroundSession": false, "compactDataFormat": true,
+        "deviceId": "device", "debug": true, "debugLevel": "trace", "backgroundSession": false,
+        "compactDataFormat": true,
         "serverType": 4, "studyNumber": 7, "studyKey": "secret", "dispatchQueue": queue,
         "completionHandler": completed, "progressHandler": progressed,
       ])
       #expect(config.removeAfterSync && config.batchSize == 10 && config.markAsSynced && config.skipSyncedData)
-      #expect(config.keepLastData && config.deviceId == "device" && config.debug && config.debugLevel == 2)
+      #expect(config.keepLastData && config.deviceId == "device" && config.debug && config.debugLevel == .trace)
       #expect(!config.backgroundSession && config.compactDataFormat && config.serverType == .aware_light)
       #expect(config.studyNumber == 7 && config.studyKey == "secret" && config.dispatchQueue === queue)
       #expect(config.completionHandler != nil && config.progressHandler != nil)

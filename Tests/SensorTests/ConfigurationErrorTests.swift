@@ -95,7 +95,8 @@ extension SensorTests {
 
     @Test(arguments: [
       ("aware_notification", "aware_notification.sqlite"), ("a.sqlite", "a.sqlite"), ("", "aware.sqlite"),
-      (" \n", "aware.sqlite"), (".sqlite", "aware.sqlite"), ("a.sqlite.sqlite", "a.sqlite.sqlite"),
+      (" \n", "aware.sqlite"), (".sqlite", "aware.sqlite"), ("Study.SQLITE", "Study.sqlite"),
+      ("a.sqlite.sqlite", "a.sqlite.sqlite"),
     ])
     func fileNames(_ names: (String, String)) {
       #expect(StoreLocation.fileName(names.0) == names.1)

@@ -78,6 +78,41 @@ extension SensorTests {
       #expect(reported.snapshot == [.constraint])
     }
 
+    @Test("stop stores what waits, and leaves no file open") func stopStores() throws {
+      let bench = Bench(key: nil)
+      #expect(bench.push(["n": 1]) == .failed)
+      bench.config.dbEncryptionKey = Keys.rawText
+      bench.sensor.stop()
+      bench.settle()
+      #expect(bench.folder.names == ["store.sqlite"])
+      #expect(try bench.stored { try $0.silentPushes.page(limit: 9).map(\.payload) } == [#"{"n":1}"#])
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(bench.folder.names == ["store.sqlite"])
+    }
+
+    @Test("Records that wait when the sensor is released are reported as lost") func lost() {
+      let reported = Locked<[String]>([])
+      var intake: IntakeQueue? = IntakeQueue {
+        throw DatabaseError(.wrongKey, "shut")
+      } report: { error in
+        reported.withLock { $0.append(error.message) }
+      }
+      let done = DispatchSemaphore(value: 0)
+      intake?.add([.init(item: push(1)) { _ in }, .init(item: push(2)) { _ in done.signal() }])
+      done.wait()
+      intake = nil
+      for _ in 0..<2000 where reported.snapshot.count < 2 { usleep(1000) }
+      #expect(reported.snapshot.last?.hasPrefix("2 records") == true)
+    }
+
+    @Test("wipe without a store is an error, not a success that left everything") func wipeNone() {
+      let bench = Bench(key: nil, type: .none)
+      let ends = Locked<[AwareNotificationError.Code?]>([])
+      bench.sensor.wipe { error in ends.withLock { $0.append(error?.code) } }
+      bench.settle()
+      #expect(ends.snapshot == [.invalidConfiguration])
+    }
+
     @Test("wipe forgets what waits, too") func wipe() throws {
       let bench = Bench(key: nil)
       #expect(bench.push(["n": 1]) == .failed)

@@ -9,6 +9,7 @@ import com_awareframework_ios_sensor_notification
 
 class UIResponder {}
 @MainActor final class UIApplication {
+  func registerForRemoteNotifications() {}
   struct LaunchOptionsKey: Hashable {}
 }
 @MainActor protocol UIApplicationDelegate {}
@@ -28,6 +29,7 @@ class AppDelegate: UIResponder, UIApplicationDelegate {
     _ application: UIApplication, didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
   ) -> Bool {
     notificationSensor.start()
+    application.registerForRemoteNotifications()
     return true
   }
 

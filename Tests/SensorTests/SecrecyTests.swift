@@ -42,6 +42,17 @@ extension SensorTests {
       #expect("\(bench.config)".contains("host.example"))
     }
 
+    @Test(
+      "A host is shown without what may be a secret",
+      arguments: [
+        ("https://user:secret@host.example/index/1/studykey?a=b#c", "https://host.example"),
+        ("user:secret@host.example", "host.example"), ("host.example:8443/1/studykey", "host.example:8443"),
+        ("not a host", "<not a host>"), ("", "<not a host>"),
+      ])
+    func hosts(_ each: (String, String)) {
+      #expect(HostText.withoutCredentials(each.0) == each.1)
+    }
+
     /// All that mirrors lead to.
     private func everything(_ value: Any, depth: Int = 0) -> String {
       guard depth < 8 else { return "" }

@@ -85,6 +85,28 @@ extension SensorTests {
       #expect(bench.observer.silentPushes.snapshot.count == 4)
     }
 
+    @Test("An observer may call the sensor when it is released by being replaced") func observersDeinit() {
+      final class Stopping: NotificationObserver {
+        weak var sensor: NotificationSensor?
+        func onNotificationReceived(data: NotificationData) {}
+        func onDeviceTokenUpdated(data: NotificationTokenData) {}
+        func onSilentPushReceived(data: SilentPushData) {}
+        func onCommandReceived(command: NotificationCommand, data: SilentPushData) {}
+        deinit { sensor?.stop() }
+      }
+      let bench = Bench()
+      func set() {
+        let observer = Stopping()
+        observer.sensor = bench.sensor
+        bench.config.sensorObserver = observer
+      }
+      set()
+      bench.config.sensorObserver = nil
+      set()
+      bench.sensor.CONFIG = NotificationSensor.Config([:])
+      #expect(bench.names.filter { $0 == ".SENSOR_STOP" }.count >= 1)
+    }
+
     @Test("Two sensors on two paths have a store each") func twoPaths() throws {
       let (one, two) = (Bench(), Bench(key: "other words"))
       _ = one.push(["n": 1])

@@ -27,7 +27,13 @@ enum Encrypt: Command {
     let report = try PlaintextStore.adopt(
       at: path, key: key, deviceId: arguments.value("device-id"), syncedThrough: syncedThrough)
     // Only of a store that opens under the key can it be said that it is encrypted already.
-    if report == nil { _ = try StoreStatus(path: path, key: key) }
+    if report == nil {
+      _ = try StoreStatus(path: path, key: key)
+      if arguments.has("synced-through") || arguments.has("device-id") {
+        Output.error(
+          "--synced-through and --device-id were not applied: they are for a plaintext store that is taken over")
+      }
+    }
     try arguments.has("json") ? Output.json(object(path, report)) : Output.write(text(path, report))
     return 0
   }

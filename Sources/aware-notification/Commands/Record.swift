@@ -117,7 +117,7 @@ enum Record: Command {
       do {
         if !waiting.isEmpty { try session.do { $0.handle(waiting, finish: $1) } }
       } catch let error as DatabaseError {
-        throw DatabaseError(error.code, "nothing after line \(committed) was stored: \(error.message)")
+        throw DatabaseError(error.code, "what came after line \(committed) is not all stored: \(error.message)")
       }
       waiting.removeAll(keepingCapacity: true)
       committed = number

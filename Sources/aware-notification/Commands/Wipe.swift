@@ -1,3 +1,4 @@
+import EncryptedSQLite
 import NotificationStore
 
 enum Wipe: Command {
@@ -12,8 +13,14 @@ enum Wipe: Command {
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     guard arguments.has("yes") else { throw UsageError("wipe removes every record for good: add --yes to do so") }
+    let path = try arguments.required("db")
     let store = try NotificationStore(
-      .init(path: try arguments.required("db"), key: try arguments.key(), creating: false, synchronous: .full))
+      .init(path: path, key: try arguments.key(), creating: false, synchronous: .full))
+    guard !PlaintextStore.needsAdoption(at: path) else {
+      throw DatabaseError(
+        .adoptionIncomplete,
+        "an interrupted encrypt has left plaintext beside \(path), which wipe does not reach: run encrypt first")
+    }
     try store.wipe()
     try store.close()
     try Output.write("every record was removed\n")
