@@ -50,3 +50,8 @@ struct UsageError: Error {
   let message: String
   init(_ message: String) { self.message = message }
 }
+
+/// A signal asked the program to end, and what was under way was undone.
+struct Interruption: Error {
+  let signal: Int32
+}

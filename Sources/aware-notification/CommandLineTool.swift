@@ -21,6 +21,8 @@ enum CommandLineTool {
     } catch let error as DatabaseError {
       Output.error(error.message)
       return 1
+    } catch let interruption as Interruption {
+      return 128 + interruption.signal
     } catch {
       Output.error("\(error)")
       return 1
@@ -60,7 +62,7 @@ enum CommandLineTool {
 
     aware-notification COMMAND --help tells more of each; --version prints the version.
     The key comes from a file, a descriptor or a question on the terminal, never from the command line.
-    Exit status: 0 done, 1 failed, 2 called wrongly.
+    Exit status: 0 done, 1 failed, 2 called wrongly, 130 or 143 when SIGINT (Ctrl-C) or SIGTERM ended it.
 
     """
   }

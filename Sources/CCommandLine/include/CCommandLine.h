@@ -1,5 +1,5 @@
 // What a command-line program needs from C and Swift cannot import: getopt's variables (their header is in no
-// module on Linux) and an interrupt flag that a signal handler may set.
+// module on Linux) and what a signal handler may do.
 #ifndef CCOMMANDLINE_H
 #define CCOMMANDLINE_H
 
@@ -24,5 +24,10 @@ static inline void command_line_restart(void) {
 void command_line_catch_interrupts(void);
 /// The number of the signal that came, or 0.
 int command_line_interrupt(void);
+
+/// Switches a terminal's echo off; false when that cannot be done. A signal that ends the process switches it on again.
+bool command_line_hide_input(int descriptor);
+/// Switches the echo on again, and gives the signals back their meaning.
+void command_line_show_input(void);
 
 #endif

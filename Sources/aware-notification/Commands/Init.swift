@@ -12,7 +12,7 @@ enum Init: Command {
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
-    let key = try arguments.key()
+    let key = try arguments.key(making: path)
     let isNew = try NotificationStore.create(path, key: key)
     guard isNew else {
       throw DatabaseError(.alreadyExists, "\(path) exists already: choose another path, or go on with that store")

@@ -31,7 +31,7 @@ enum Record: Command {
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
     // Before the input is opened, which might get the very descriptor that --key-fd names.
-    let key = try arguments.key()
+    let key = try arguments.key(making: path)
     let input = try openInput(arguments.operands.first)
     guard input != STDIN_FILENO || arguments.value("key-fd") != "0" else {
       throw UsageError("the key and the pushes cannot both come from standard input")
