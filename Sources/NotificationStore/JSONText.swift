@@ -1,3 +1,5 @@
+import EncryptedSQLite
+
 /// JSON text (RFC 8259) written straight as UTF-8.
 struct JSONText {
   private(set) var bytes: [UInt8] = []
@@ -24,12 +26,18 @@ struct JSONText {
     text.withUTF8 { append($0) }
   }
 
-  /// RFC 8259, section 7: quotation mark, reverse solidus and the control characters are escaped.
+  /// RFC 8259, section 7: quotation mark, reverse solidus and the control characters are escaped. So are U+007F to
+  /// U+009F, which terminals obey as well.
   private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
     var start = 0
-    for (index, byte) in text.enumerated() where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-    {
-      bytes.append(contentsOf: text[start..<index])
+    var previous: UInt8 = 0
+    for (index, byte) in text.enumerated() {
+      // In UTF-8, U+0080 to U+009F are C2 and the number itself.
+      let isSecondControl = previous == 0xc2 && byte < 0xa0
+      previous = byte
+      guard byte < 0x20 || byte == 0x7f || isSecondControl || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+      else { continue }
+      bytes.append(contentsOf: text[start..<(isSecondControl ? index - 1 : index)])
       start = index + 1
       switch byte {
       case UInt8(ascii: "\""): append(raw: "\\\"")
@@ -37,7 +45,7 @@ struct JSONText {
       case UInt8(ascii: "\n"): append(raw: "\\n")
       case UInt8(ascii: "\r"): append(raw: "\\r")
       case UInt8(ascii: "\t"): append(raw: "\\t")
-      default: append(raw: byte < 0x10 ? "\\u000" + String(byte, radix: 16) : "\\u00" + String(byte, radix: 16))
+      default: append(raw: "\\u00" + Hexadecimal.text([byte]))
       }
     }
     bytes.append(contentsOf: text[start...])

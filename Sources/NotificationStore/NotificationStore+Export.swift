@@ -47,30 +47,39 @@ private struct RowExporter<Record: StoredRecord> {
     var rest = limit
     while rest > 0 {
       let wanted = min(pageSize, rest)
-      let (text, count) = try database.read { try page($0, &last, wanted) }
-      if count > 0 { try write(text) }
-      guard count == wanted else { return }
-      rest -= count
+      let page = try database.read { try readPage($0, after: last, wanted) }
+      if page.count > 0 { try write(page.text) }
+      guard page.count == wanted else { return }
+      rest -= page.count
+      last = page.lastID
     }
   }
 
-  private func page(_ connection: Connection, _ last: inout Int64, _ limit: Int) throws -> ([UInt8], Int) {
+  private struct Page {
+    var text: [UInt8] = []
+    var count = 0
+    var lastID: Int64 = 0
+  }
+
+  /// Changes nothing outside, for it is done again when the store has to be opened anew.
+  private func readPage(_ connection: Connection, after id: Int64, _ limit: Int) throws -> Page {
     try connection.withStatement(sql.page) { row in
-      row.bind(last, at: 1)
+      row.bind(id, at: 1)
       row.bind(Int64(limit), at: 2)
       let names = (0..<row.columnCount).map(row.columnName)
       var json = JSONText()
       var csv = CSVText()
-      var count = 0
+      var page = Page()
       while try row.step() {
-        count += 1
-        last = row.int64(at: 0)
+        page.count += 1
+        page.lastID = row.int64(at: 0)
         switch format {
         case .jsonLines: append(row, names, to: &json)
         case .csv: append(row, to: &csv)
         }
       }
-      return (format == .csv ? csv.bytes : json.bytes, count)
+      page.text = format == .csv ? csv.bytes : json.bytes
+      return page
     }
   }
 

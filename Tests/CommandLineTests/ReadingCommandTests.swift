@@ -53,13 +53,19 @@ import Testing
 
   @Test func listKeepsAPushFromDrivingTheTerminal() throws {
     let study = Study()
-    let body = #"\u001b]0;owned\u0007\u001b[2J\u202egnp.exe\r\nsecond line\u009b31m"#
+    let body = #"\u001b]0;owned\u0007\u001b[2J\u202egnp.exe\r\nsecond line\u009b31m\u200e\u200f\u061c\u007f é"#
     try study.run("record", input: Study.pushes(1, body: body))
     let result = try study.run("list")
     #expect(result.lines.count == 1)
     #expect(
       result.output.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && !(0x7f..<0xa0).contains($0.value)) })
+    for mark in ["\u{200e}", "\u{200f}", "\u{61c}"] { #expect(!result.output.contains(mark)) }
     #expect(result.output.contains(#"\u{1b}]0;owned\u{7}"#) && result.output.contains(#"\u{202e}gnp.exe"#))
+    // As JSON it is the whole text, without a control character in its raw form.
+    let json = try study.run("list", "--json").output
+    #expect(
+      json.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && !(0x7f..<0xa0).contains($0.value)) })
+    #expect((JSON.parse(json) as? [String: Any])?["body"] as? String == JSON.parse("\"\(body)\"") as? String)
     // The export holds the text as it is.
     #expect(try study.run("export").output.contains(#"\u001b]0;owned"#))
   }
@@ -101,6 +107,49 @@ import Testing
     #expect(try study.run("export", "--output", study.folder.path("none/out")).status == 1)
     #expect(try study.run("export", "--output", "/dev/full").status == 1)
     #expect(study.folder.contents == before)
+  }
+
+  /// Stopped in the middle: nothing stands under the final name, and an interrupt takes away what there was.
+  @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func anInterruptedExportLeavesNothingUnderItsName(signal: Int32) throws {
+    let study = Study()
+    try study.run("record", study.folder.write("pushes", Study.pushes(20_000)))
+    let before = study.folder.names
+    var wasInTheMiddle = false
+    for _ in 0..<20 where !wasInTheMiddle {
+      let running = try study.start("export", "--output", study.folder.path("out"))
+      while running.isRunning, !study.folder.names.contains(where: { $0.hasPrefix("out.new-") }) { usleep(200) }
+      running.signal(SIGSTOP)
+      let names = study.folder.names
+      running.signal(signal)
+      running.signal(SIGCONT)
+      let status = running.finish().status
+      wasInTheMiddle = status != 0
+      guard wasInTheMiddle else {
+        // It had finished first.
+        try FileManager.default.removeItem(atPath: study.folder.path("out"))
+        continue
+      }
+      #expect(!names.contains("out"))
+      if signal == SIGKILL {
+        #expect(try study.run("export", "--output", study.folder.path("out")).status == 0)
+        #expect(study.folder.names.filter { $0.hasPrefix("out") } == ["out"], "the next takes its leavings away")
+      } else {
+        #expect(status == 128 + signal)
+        #expect(study.folder.names == before)
+      }
+    }
+    #expect(wasInTheMiddle, "no export was interrupted in time")
+  }
+
+  @Test func verifyMissesTheRecordOfTheSteps() throws {
+    let study = Study()
+    try study.run("init")
+    let connection = try Connection.open(study.database, key: Keys.raw)
+    try connection.execute("DELETE FROM schema_migration WHERE jsonVersion = 1")
+    #expect(try study.run("verify").output.contains("migrations: FAULT: the step to jsonVersion 1 is not recorded"))
+    try connection.execute("DROP TABLE schema_migration")
+    let result = try study.run("verify")
+    #expect(result.status == 1 && result.output.contains("schema_migration is missing"))
   }
 
   @Test func statusForProgramsHasItsKeys() throws {

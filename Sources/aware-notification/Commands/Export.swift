@@ -1,3 +1,4 @@
+import CCommandLine
 import EncryptedSQLite
 import Foundation
 import NotificationStore
@@ -9,7 +10,8 @@ enum Export: Command {
     "--db PATH [--key-file FILE | --key-fd N] [--output FILE] [--format jsonl|csv] [--table NAME] [--after ID]"
   static let details = """
     Writes a JSON object a line with its table, or CSV of one table. What is exported is no longer encrypted:
-    FILE is made for you alone (mode 0600) and must not exist; without --output it goes to standard output.
+    FILE is made for you alone (mode 0600) and must not exist; it appears complete, or not at all. Without
+    --output the records go to standard output.
     """
   static let options =
     Option.store + [
@@ -29,42 +31,33 @@ enum Export: Command {
     let tables = try arguments.tables()
     let after = try arguments.integer("after") ?? 0
     let store = try arguments.openForReading()
-    let target = try Target(arguments.value("output"))
-    do {
-      for table in tables {
-        try store.export(table, format: format, after: after) { try target.write($0) }
-      }
-      try target.finish()
-    } catch {
-      target.discard()
-      throw error
+    func export(to write: ([UInt8]) throws -> Void) throws {
+      for table in tables { try store.export(table, format: format, after: after, to: write) }
+    }
+    if let path = arguments.value("output") {
+      try makeFile(path, export)
+    } else {
+      try export(to: Output.write)
     }
     try store.close()
     return 0
   }
 
-  /// Standard output, or a new file.
-  private struct Target {
-    private let path: String?
-    private let descriptor: Int32
-
-    init(_ path: String?) throws {
-      self.path = path
-      descriptor = try path.map { try FileSystem.createForOwner($0) } ?? STDOUT_FILENO
+  /// Makes the file at `path` of what `export` writes. An interrupt leaves nothing.
+  private static func makeFile(_ path: String, _ export: (([UInt8]) throws -> Void) throws -> Void) throws {
+    // Before all is written in vain.
+    guard access(path, F_OK) != 0 else { throw FileSystem.error("make", path, EEXIST) }
+    command_line_catch_interrupts()
+    let isNew = try NewFile.publish(path) { aside in
+      let descriptor = open(aside, O_WRONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw FileSystem.error("write", path, errno) }
+      defer { close(descriptor) }
+      try export { bytes in
+        try bytes.withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
+        let signal = command_line_interrupt()
+        guard signal == 0 else { throw Interruption(signal: signal) }
+      }
     }
-
-    func write(_ bytes: [UInt8]) throws {
-      try bytes.withUnsafeBytes { try FileSystem.write($0, to: descriptor, path ?? "standard output") }
-    }
-
-    func finish() throws {
-      guard let path else { return }
-      guard fsync(descriptor) == 0, close(descriptor) == 0 else { throw FileSystem.error("write", path, errno) }
-      try FileSystem.syncFolder(of: path)
-    }
-
-    func discard() {
-      if let path { unlink(path) }
-    }
+    guard isNew else { throw FileSystem.error("make", path, EEXIST) }
   }
 }
