@@ -126,9 +126,22 @@ public final class Connection {
       try run("COMMIT")
       return result
     } catch {
-      // SQLite has rolled back by itself after a full disk or an I/O error.
-      if isInTransaction { try? execute("ROLLBACK") }
+      rollBack()
       throw error
+    }
+  }
+
+  /// Ends the transaction, whatever cancels the work meanwhile.
+  private func rollBack() {
+    // SQLite has rolled back by itself after a full disk or an I/O error. Work is cancelled at most once, and so is the
+    // roll-back; but an interrupt lasts for as long as any statement is in the middle of its rows.
+    for _ in 1...2 where isInTransaction {
+      var statement = sqlite3_next_stmt(handle, nil)
+      while let unfinished = statement {
+        sqlite3_reset(unfinished)
+        statement = sqlite3_next_stmt(handle, unfinished)
+      }
+      try? execute("ROLLBACK")
     }
   }
 

@@ -183,6 +183,35 @@ private final class Log: @unchecked Sendable {
     #expect(try await running.value == 20_000)
   }
 
+  @available(macOS 15, iOS 18, *)
+  @Test("A late cancel does not keep a transaction open, not even beside a statement in the middle of its rows")
+  func cancelledBeforeTheRollback() async throws {
+    let steps = StepByStep()
+    try runOnThisThread { try $0.execute("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2), (3)") }
+    let (entered, goOn) = (Gate(), Gate())
+    let task = steps.start {
+      try await queue.run { connection in
+        try connection.forEachRow("SELECT x FROM t") { _ in
+          try connection.writeTransaction {
+            try connection.execute("DELETE FROM t")
+            entered.open()
+            goOn.pass()
+            throw DatabaseError(.busy, "of the work itself")
+          }
+        }
+      }
+    }
+    await entered.pass()
+    task.cancel()
+    goOn.open()
+    #expect(await error(task) == .busy)
+    try #require(try runOnThisThread { !$0.isInTransaction })
+    let rows = try runOnThisThread { connection in
+      try connection.writeTransaction { try connection.integer("SELECT count(*) FROM t") }
+    }
+    #expect(rows == 3)
+  }
+
   // MARK: Closing
 
   @Test func closed() async throws {
