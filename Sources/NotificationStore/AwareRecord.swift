@@ -50,7 +50,8 @@ extension AwareRecord {
     os = dictionary.string("os").isEmpty ? os : dictionary.string("os")
     jsonVersion = dictionary.int("jsonVersion", default: jsonVersion)
     recordId = dictionary.string("recordId")
-    timezoneOffset = dictionary.int("timezoneOffset", default: timezone * 60)
+    let (minutes, isAbsurd) = timezone.multipliedReportingOverflow(by: 60)
+    timezoneOffset = dictionary.int("timezoneOffset", default: isAbsurd ? 0 : minutes)
   }
 
   var commonDictionary: [String: Any] {

@@ -78,7 +78,7 @@ public struct Repository<Record: StoredRecord>: Sendable {
 
   // MARK: Reading
 
-  /// At most `limit` records with an id above `id`, in the order of their ids.
+  /// At most `limit` records (none when it is negative) with an id above `id`, in the order of their ids.
   @inlinable
   public func page(after id: Int64 = 0, limit: Int) throws -> [Record] {
     try database.read { connection in
@@ -106,7 +106,8 @@ public struct Repository<Record: StoredRecord>: Sendable {
     try connection.withStatement(sql.page) { statement in
       records.removeAll(keepingCapacity: true)
       statement.bind(id, at: 1)
-      statement.bind(Int64(limit), at: 2)
+      // SQLite takes a negative limit for none.
+      statement.bind(Int64(max(0, limit)), at: 2)
       while try statement.step() {
         var row = RowReader(statement)
         records.append(Record(row: &row))

@@ -19,10 +19,11 @@ struct PushLine {
       throw Malformed(reason: "this is not JSON")
     }
     guard let object = value as? [String: Any] else { throw Malformed(reason: "this is not a JSON object") }
-    guard object["aps"] == nil, let payload = object["payload"] as? [String: Any] else {
+    guard object["aps"] == nil, let value = object["payload"] else {
       (payload, id, receivedAt, bundle) = (object, "", nil, "")
       return
     }
+    guard let payload = value as? [String: Any] else { throw Malformed(reason: "payload is not a JSON object") }
     let known: Set = ["id", "receivedAt", "bundle", "payload"]
     guard known.isSuperset(of: object.keys) else {
       throw Malformed(reason: "beside payload there may be id, receivedAt and bundle, and nothing else")

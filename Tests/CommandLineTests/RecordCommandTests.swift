@@ -10,14 +10,15 @@ import Testing
     let input = [
       #"{"aps":{"alert":"bare payload"}}"#, "not JSON SENTINEL", "[1]", #"{"payload":{"aps":{}},"recievedAt":1}"#,
       #"{"payload":{"aps":{}},"receivedAt":"yesterday"}"#, #"{"payload":{"aps":{}},"receivedAt":1.5}"#,
-      #"{"payload":{"aps":{}},"id":7}"#, "", "   ", #"{"no":"aps"}"#, "true", "null", "{",
+      #"{"payload":{"aps":{}},"id":7}"#, "", "   ", #"{"no":"aps"}"#, "true", "null", "{", #"{"payload":"text"}"#,
+      #"{"payload":null,"id":"a"}"#,
       #"{"aps":{"alert":"last, without a line break"}}"#,
     ].joined(separator: "\n")
     let result = try study.run("record", input: input)
     #expect(result.status == 1)
-    #expect(result.output == "committed 14\n")
+    #expect(result.output == "committed 16\n")
     let numbers = result.errors.split(separator: "\n").map { $0.split(separator: ":")[2] }
-    #expect(numbers == ["2", "3", "4", "5", "6", "7", "11", "12", "13"])
+    #expect(numbers == ["2", "3", "4", "5", "6", "7", "11", "12", "13", "14", "15"])
     #expect(!result.errors.contains("SENTINEL"))
     let listed = try study.run("list").lines
     #expect(listed.count == 3 && listed[2].hasSuffix(#"{"no":"aps"}"#))
@@ -108,6 +109,16 @@ import Testing
       #expect(try study.run("list", "--json").lines.count == 5000)
     }
     #expect(killed > 0, "no run was killed before its end: the test proved nothing")
+  }
+
+  /// With a closed descriptor for the key, the input would get its number.
+  @Test func theKeyIsReadBeforeTheInputIsOpened() throws {
+    let study = Study()
+    let input = study.folder.write("words", "words in the input\n")
+    let line = "exec \"$0\" record --db \"$1\" --key-fd 3 \"$2\" 3<&-"
+    let result = try Program.run("/bin/sh", ["-c", line, Program.tool, study.database, input])
+    #expect(result.status == 1 && result.errors.contains("file descriptor 3"))
+    #expect(study.folder.names == ["study.key", "words"])
   }
 
   @Test func aStoreThatIsBusyStopsTheRunAndNamesTheLastCommittedLine() throws {

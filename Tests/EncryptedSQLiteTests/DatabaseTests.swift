@@ -140,6 +140,20 @@ import Testing
     }
   }
 
+  @Test("The log or journal of a store that stood there is not taken into a new one", arguments: ["-wal", "-journal"])
+  func leftOverLog(_ suffix: String) throws {
+    _ = folder.write("store" + suffix, "left over")
+    let before = folder.contents
+    for _ in 1...2 {
+      #expect(Keys.error { _ = try SmallStore.open(path, Keys.raw) } == .alreadyExists)
+      #expect(folder.contents == before)
+    }
+    // One without bytes is nothing.
+    _ = folder.write("store" + suffix, "")
+    try SmallStore.open(path, Keys.raw).close()
+    #expect(try SmallStore.texts(path, Keys.raw).isEmpty)
+  }
+
   @Test("Who comes second finds the first one's store, and leaves it as it is")
   func createdMeanwhile() throws {
     let isNew = try Database.create(path, key: Keys.raw) { connection in

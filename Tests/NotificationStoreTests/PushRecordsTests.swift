@@ -87,6 +87,9 @@ import Testing
     #expect(data.title == "" && data.body == "" && data.badge == 0 && data.categoryIdentifier == "")
     #expect(data.interruptionLevel == 1)
     #expect(try notification(["aps": ["alert": 42]]).body == "")
+    for badge in [1e300, -1e300, Double.nan, 1.5, UInt64.max] as [any Sendable] {
+      #expect(try notification(["aps": ["badge": badge]]).badge == 0, "\(badge)")
+    }
   }
 
   @Test func whatJSONCannotHoldFollowsTheRule() throws {

@@ -68,6 +68,14 @@ import Testing
     #expect(data.os == "iOS" && data.jsonVersion == 2 && data.source == .foreground)
   }
 
+  @Test(arguments: [Int.max, Int.min, 200_000_000_000_000_000]) func absurdNumbersDoNoHarm(number: Int) {
+    let data = NotificationData(["timezone": number, "badge": number, "timestamp": number, "jsonVersion": number])
+    #expect(data.timezone == number && data.badge == number)
+    let huge = NSNumber(value: 1e300)
+    let other = NotificationData(["timezone": huge, "badge": huge, "timestamp": Double.nan, "timezoneOffset": -1e300])
+    #expect(other.badge == 0 && (-1440...1440).contains(other.timezoneOffset))
+  }
+
   /// A record of version 1 gets what a stored row of version 1 gets from the migration.
   @Test func aDictionaryOfVersion1GoesThroughTheSameStep() throws {
     let expected = try Fixture.text("v2_expected.jsonl").split(separator: "\n").map {

@@ -57,6 +57,7 @@ import Testing
     try store.notifications.insert((1...1205).map(sample))
     #expect(try store.notifications.page(after: 1200, limit: 3).map { $0.id ?? 0 } == [1201, 1202, 1203])
     #expect(try store.notifications.page(after: 1205, limit: 3).isEmpty)
+    for limit in [0, -1, Int.min] { #expect(try store.notifications.page(limit: limit).isEmpty) }
     var cursor = store.notifications.cursor(pageSize: 100)
     var ids: [Int64] = []
     while let record = try cursor.next() { ids.append(record.id ?? 0) }
