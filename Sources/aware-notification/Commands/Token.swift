@@ -18,7 +18,7 @@ enum Token: Command {
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
-    let key = try arguments.key()
+    let key = try arguments.key(making: path)
     let text = try token(arguments)
     let session = try SensorSession(
       path: path, key: key, label: arguments.value("label") ?? "", showsBroadcasts: arguments.has("broadcasts"))
