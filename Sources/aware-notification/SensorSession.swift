@@ -38,8 +38,14 @@ final class SensorSession {
     for token in broadcasts { NotificationCenter.default.removeObserver(token) }
   }
 
-  /// Opens the store, or makes it, and starts the sensor.
-  func open() throws {
+  /// Opens the store, or makes it, starts the sensor, and closes all again after `body`, also when that fails.
+  func whileOpen<Result>(_ body: () throws -> Result) throws -> Result {
+    try open()
+    defer { close() }
+    return try body()
+  }
+
+  private func open() throws {
     try `do` { sensor, finish in
       let finish = Handler(finish)
       sensor.withStore { _ in
@@ -68,7 +74,7 @@ final class SensorSession {
   }
 
   /// Stops the sensor and waits until its store is closed.
-  func close() {
+  private func close() {
     sensor.stop()
     let done = DispatchSemaphore(value: 0)
     sensor.whenIdle { done.signal() }

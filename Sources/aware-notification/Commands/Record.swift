@@ -39,14 +39,14 @@ enum Record: Command {
     let session = try SensorSession(
       path: path, key: key, label: arguments.value("label") ?? "", showsBroadcasts: arguments.has("broadcasts"))
     // A wrong key or a store that is not one shows before the first line is read.
-    try session.open()
-    command_line_catch_interrupts()
-    var run = Run(
-      session: session, bundle: arguments.value("bundle") ?? "", name: arguments.operands.first ?? "standard input")
-    try run.readAll(LineReader(input) { command_line_interrupt() != 0 })
-    session.close()
-    let signal = command_line_interrupt()
-    return signal != 0 ? 128 + signal : run.isFlawless ? 0 : 1
+    return try session.whileOpen {
+      command_line_catch_interrupts()
+      var run = Run(
+        session: session, bundle: arguments.value("bundle") ?? "", name: arguments.operands.first ?? "standard input")
+      try run.readAll(LineReader(input) { command_line_interrupt() != 0 })
+      let signal = command_line_interrupt()
+      return signal != 0 ? 128 + signal : run.isFlawless ? 0 : 1
+    }
   }
 
   private static func openInput(_ path: String?) throws -> Int32 {

@@ -22,9 +22,9 @@ enum Token: Command {
     let text = try token(arguments)
     let session = try SensorSession(
       path: path, key: key, label: arguments.value("label") ?? "", showsBroadcasts: arguments.has("broadcasts"))
-    try session.open()
-    try session.do { $0.setDeviceToken(text, finish: $1) }
-    session.close()
+    try session.whileOpen {
+      try session.do { $0.setDeviceToken(text, finish: $1) }
+    }
     try Output.write("the token is stored\n")
     return 0
   }
