@@ -19,6 +19,8 @@ import Testing
       # What this test was started with is not what a person's shell gives.
       for number in [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM]:
           signal.signal(number, signal.SIG_DFL)
+      # Neither end waits for ever for the other.
+      signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
       signal.alarm(60)
       # Its own end is held open, so that its settings outlive the program.
       terminal, own = os.openpty()

@@ -141,7 +141,7 @@ import Testing
     #expect(wasInTheMiddle, "no export was interrupted in time")
   }
 
-  @Test func verifyMissesTheRecordOfTheSteps() throws {
+  @Test func verifyNoticesAnIncompleteRecordOfTheSteps() throws {
     let study = Study()
     try study.run("init")
     let connection = try Connection.open(study.database, key: Keys.raw)
