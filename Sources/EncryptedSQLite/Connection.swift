@@ -185,6 +185,15 @@ public final class Connection {
     isOpen = false
   }
 
+  /// Closes this connection without any more work on the file. A transaction that is open is rolled back.
+  func abandon() {
+    finalizeStatements()
+    sqlite3_close_v2(handle)
+    isOpen = false
+  }
+
+  func finalizeStatements() { statements = [:] }
+
   // MARK: The file
 
   /// Whether another file stands at ``path`` now, or none.

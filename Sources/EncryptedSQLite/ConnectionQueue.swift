@@ -72,6 +72,19 @@ public final class ConnectionQueue: @unchecked Sendable {
     }
   }
 
+  /// Closes the connection and calls `body`, while this queue opens none. The next work opens one.
+  func withoutConnection<Result>(_ body: () throws -> Result) throws -> Result {
+    trapIfReentrant()
+    return try queue.sync {
+      guard !isClosed else { throw closedError }
+      try connection?.close()
+      connection = nil
+      return try body()
+    }
+  }
+
+  private var closedError: DatabaseError { DatabaseError(.closed, "the store at \(path) was closed: open it again") }
+
   private func trapIfReentrant() {
     precondition(
       DispatchQueue.getSpecific(key: Self.current) != ObjectIdentifier(self),
@@ -79,9 +92,7 @@ public final class ConnectionQueue: @unchecked Sendable {
   }
 
   private func perform<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    guard !isClosed else {
-      throw DatabaseError(.closed, "the store at \(path) was closed: open it again")
-    }
+    guard !isClosed else { throw closedError }
     var isFresh = connection == nil
     if let connection, connection.isFileReplaced {
       reset()

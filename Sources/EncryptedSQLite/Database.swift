@@ -12,6 +12,7 @@ public final class Database: Sendable {
   /// that only reads cannot.
   private let reader: ConnectionQueue
   private let writer: ConnectionQueue
+  private let key: KeyInForce
 
   /// Opens the file at `path`, or makes it.
   ///
@@ -35,8 +36,10 @@ public final class Database: Sendable {
     if creating, options.access == .readWrite, access(path, F_OK) != 0, errno == ENOENT {
       _ = try Self.create(path, key: key, prepare: prepare)
     }
+    let key = KeyInForce(key)
+    self.key = key
     writer = ConnectionQueue(label: "EncryptedSQLite.writer", path: path) {
-      let connection = try Connection.open(path, key: key, options: options)
+      let connection = try Connection.open(path, key: key.value, options: options)
       if options.access == .readWrite {
         try prepare(connection)
         // Last, for it changes the file: one that `prepare` refuses stays as it is.
@@ -48,7 +51,7 @@ public final class Database: Sendable {
     reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path, hasOpened: true) {
       var options = options
       options.access = .readOnly
-      return try Connection.open(path, key: key, options: options)
+      return try Connection.open(path, key: key.value, options: options)
     }
     // Fails here and now, not at the first row.
     try writer.run { _ in }
@@ -103,9 +106,44 @@ public final class Database: Sendable {
     try writer.run(body)
   }
 
+  /// Calls `body` with the key, while this database has no connection that writes, and goes on under the key that it
+  /// gives back. Reading goes on, and opens the file anew when `body` has changed it.
+  func withoutConnections<Result>(_ body: (EncryptionKey) throws -> (Result, EncryptionKey)) throws -> Result {
+    // One that rests would keep others from having the file to themselves.
+    try reader.withoutConnection {}
+    return try writer.withoutConnection {
+      let (result, new) = try body(key.value)
+      key.value = new
+      return result
+    }
+  }
+
   /// Ends all work and closes the file; the write-ahead log is folded in unless another process reads it.
   public func close() throws {
     try reader.close()
     try writer.close()
+  }
+}
+
+/// The key that the connections of one database open with.
+///
+/// - Note: `@unchecked Sendable`: `current` is guarded by `lock`.
+private final class KeyInForce: @unchecked Sendable {
+  private let lock = NSLock()
+  private var current: EncryptionKey
+
+  init(_ key: EncryptionKey) { current = key }
+
+  var value: EncryptionKey {
+    get {
+      lock.lock()
+      defer { lock.unlock() }
+      return current
+    }
+    set {
+      lock.lock()
+      current = newValue
+      lock.unlock()
+    }
   }
 }

@@ -69,6 +69,21 @@ public struct EncryptionKey: Sendable {
     try material.withUnsafeBytes(body)
   }
 
+  /// Whether both encrypt alike: the same passphrase, or the same 256 bits, whatever salt comes with them.
+  package func isSameKey(as other: Self) -> Bool {
+    guard (kind == .passphrase) == (other.kind == .passphrase) else { return false }
+    let literalWithoutSalt = 66
+    return withUnsafeBytes { own in
+      other.withUnsafeBytes { others in
+        kind == .passphrase
+          ? PlatformCrypto.equal(own, others)
+          : PlatformCrypto.equal(
+            UnsafeRawBufferPointer(rebasing: own[..<literalWithoutSalt]),
+            UnsafeRawBufferPointer(rebasing: others[..<literalWithoutSalt]))
+      }
+    }
+  }
+
   private init(kind: Kind, material: SecureBytes) {
     self.kind = kind
     self.material = material

@@ -96,17 +96,19 @@ package enum FileSystem {
     return String(validatingCString: real)
   }
 
-  /// Gives the new file at `copy`, which nobody has open, the owner and group of the one at `path`.
+  /// Gives the new file at `copy`, which nobody has open, the owner and group of the one at `path`, and its
+  /// mode if `keepingMode`.
   ///
   /// By a descriptor that is no link's and no other file's, for an administrator may be working in a folder of somebody
   /// who exchanges the names.
-  package static func takeOwner(of path: String, for copy: String) throws {
+  package static func takeOwner(of path: String, for copy: String, keepingMode: Bool = false) throws {
     var (old, new) = (stat(), stat())
     guard stat(path, &old) == 0 else { throw error("look at", path, errno) }
     let descriptor = open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { throw error("open", copy, errno) }
     defer { close(descriptor) }
     guard fstat(descriptor, &new) == 0 else { throw error("look at", copy, errno) }
+    if keepingMode, fchmod(descriptor, old.st_mode & 0o777) != 0 { throw error("change the mode of", copy, errno) }
     guard old.st_uid != new.st_uid || old.st_gid != new.st_gid else { return }
     guard new.st_mode & S_IFMT == S_IFREG, new.st_nlink == 1, new.st_uid == geteuid(),
       fchown(descriptor, old.st_uid, old.st_gid) == 0
@@ -114,6 +116,13 @@ package enum FileSystem {
       throw DatabaseError(
         .permissionDenied, "\(path) belongs to another user: run this as that user, or as the administrator")
     }
+  }
+
+  /// The bytes that this user may still write in the folder of `path`; nil when the system does not tell.
+  package static func freeSpace(beside path: String) -> Int? {
+    var status = statvfs()
+    guard statvfs(folder(of: path), &status) == 0 else { return nil }
+    return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
   }
 
   /// The file's size in bytes, 0 when there is none.

@@ -1,0 +1,103 @@
+import CSQLCipher
+
+extension Connection {
+  /// Encrypts every page anew under `key`, in one transaction, and closes this connection whatever happens.
+  ///
+  /// It says nothing of the outcome: `sqlite3_rekey` reports success on a busy file, a full disk and a failed read, and
+  /// the handle already writes under the new key then. So no other statement runs on it afterwards, and a fresh
+  /// connection decides which key is in force. A transaction that failed is rolled back by closing.
+  ///
+  /// - Parameters:
+  ///   - key: brings no salt of its own, for a kill would leave pages of one salt behind the other.
+  ///   - whenLocked: called with the write lock held, before anything changes.
+  /// - Returns: the error that SQLite gave, as a hint; and whether the write-ahead log, if there is one, is folded in.
+  /// - Throws: `busy`, and what `whenLocked` throws; nothing was changed.
+  func rekey(
+    to key: EncryptionKey, whenLocked: (Connection) throws -> Void
+  ) throws -> (hint: DatabaseError?, isLogFoldedIn: Bool) {
+    precondition(key.kind != .rawKeyWithSalt, "a key with a salt goes through a copy")
+    do {
+      // A commit that has returned survives a power cut: without it a rollback journal's removal is not synced, and it
+      // would bring the old key back.
+      try execute("PRAGMA synchronous = EXTRA")
+      let hasLog = try text("PRAGMA journal_mode") == "wal"
+      try execute("BEGIN EXCLUSIVE")
+      try whenLocked(self)
+      finalizeStatements()
+      let rekeyed = key.withUnsafeBytes { sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+      let committed = sqlite3_exec(handle, "COMMIT", nil, nil, nil)
+      let hint = [rekeyed, committed].first { $0 != SQLITE_OK }.map { error($0) }
+      let foldedIn =
+        !hasLog || sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) == SQLITE_OK
+      abandon()
+      return (hint, foldedIn)
+    } catch {
+      abandon()
+      throw error
+    }
+  }
+
+  /// Takes the lock that keeps everybody else out of the file, and holds it until this connection closes.
+  ///
+  /// Leaving the write-ahead log's mode is refused while anybody else has the file open in it; an idle connection in
+  /// rollback-journal mode holds no lock, and finds another file at its next call.
+  ///
+  /// - Throws: `busy`; the file is as it was, but for its journal mode.
+  func lockOutOthers() throws {
+    guard try text("PRAGMA journal_mode = DELETE") == "delete" else {
+      throw DatabaseError(.busy, "\(path) is in use by another connection: end what holds it, or try again later")
+    }
+    // In this mode the lock of a transaction is kept when it ends.
+    _ = try text("PRAGMA locking_mode = EXCLUSIVE")
+    try execute("BEGIN EXCLUSIVE; COMMIT")
+  }
+
+  /// Copies schema and rows, without the free pages between them, to the new, empty file at `aside` under `key`.
+  ///
+  /// Tables keep their rows' ids where they have a column for them, and their AUTOINCREMENT counters.
+  ///
+  /// - Throws: `cancelled` when `isInterrupted` says so, which is asked every few milliseconds.
+  func export(to aside: String, key: EncryptionKey, isInterrupted: @escaping () -> Bool) throws {
+    let query = isInterrupted
+    try withoutActuallyEscaping(query) { query in
+      let asked = Unmanaged.passRetained(Question(query))
+      defer { asked.release() }
+      let stepsBetweenQuestions: Int32 = 10_000
+      sqlite3_progress_handler(
+        handle, stepsBetweenQuestions,
+        { $0.map { Unmanaged<Question>.fromOpaque($0).takeUnretainedValue().ask() } == true ? 1 : 0 }, asked.toOpaque())
+      defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+      try attach(aside, key)
+      do {
+        // Nobody else knows the file, and an unfinished one is thrown away.
+        try execute("PRAGMA target.journal_mode = OFF; PRAGMA target.synchronous = OFF")
+        try execute("BEGIN; SELECT sqlcipher_export('target'); COMMIT")
+        // Numbers of the file's header, which an export leaves out.
+        for number in ["user_version", "application_id"] {
+          try execute("PRAGMA target.\(number) = \(try integer("PRAGMA main.\(number)") ?? 0)")
+        }
+        finalizeStatements()
+        try execute("DETACH target")
+      } catch {
+        if isInTransaction { try? execute("ROLLBACK") }
+        throw error
+      }
+    }
+  }
+
+  private func attach(_ aside: String, _ key: EncryptionKey) throws {
+    try withStatement("ATTACH DATABASE ? AS target KEY ?") { statement in
+      statement.bind(aside, at: 1)
+      key.withUnsafeBytes { statement.bind(blob: $0, at: 2) }
+      try statement.run()
+    }
+    // The copy has the format of the file, not that of the library.
+    if cipher.isOlderThanLibrary { try execute("PRAGMA target.cipher_compatibility = \(cipher.generation)") }
+  }
+}
+
+/// Whether to stop, asked from C.
+private final class Question {
+  let ask: () -> Bool
+  init(_ ask: @escaping () -> Bool) { self.ask = ask }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+extension Database {
+  /// Gives the file another key. This database's own connections go on under it; those of other processes open the file
+  /// anew at their next call, or get `keyChanged`.
+  ///
+  /// In place, the salt stays. A key with a salt of its own (96 digits), or `rewriting`, goes through a verified copy,
+  /// for which nobody else may have the file open. Both want free space of about the file's size.
+  ///
+  /// - Throws: `rotationUnconfirmed`: keep both keys, and call it again. Every other error means that the old key is in
+  ///   force and that nothing was changed: `invalidArgument` (the new key is the old one), `busy`, `diskFull`,
+  ///   `corrupt`, `rotationFailed`, and those of opening.
+  public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
+    try withoutConnections { old in
+      let report = try KeyRotation(
+        path: path, old: old, new: new, options: .init(isRewriting: rewriting, busyTimeout: options.busyTimeout)
+      ).run()
+      return (report, new)
+    }
+  }
+
+  /// Gives the file at `path` another key, or confirms that an earlier call has.
+  ///
+  /// - Parameters:
+  ///   - busyTimeout: how long to wait for other users of the file, in seconds.
+  ///   - isInterrupted: asked until the change begins; true ends the rotation with `cancelled`, the old key in force.
+  /// - Throws: as ``rotateEncryptionKey(to:rewriting:)``.
+  public static func rotateEncryptionKey(
+    of path: String, from old: EncryptionKey, to new: EncryptionKey, rewriting: Bool = false, busyTimeout: Double = 5,
+    isInterrupted: @escaping () -> Bool = { false }
+  ) throws -> RotationReport {
+    try KeyRotation(
+      path: try FileSystem.absolute(path), old: old, new: new,
+      options: .init(isRewriting: rewriting, busyTimeout: busyTimeout, isInterrupted: isInterrupted)
+    ).run()
+  }
+}
+
+extension DatabaseError.Code {
+  /// The key was not changed; the old one is in force.
+  public static let rotationFailed = Self(rawValue: "rotationFailed")
+  /// It is not known which of two keys is in force: keep both, and run the rotation again.
+  public static let rotationUnconfirmed = Self(rawValue: "rotationUnconfirmed")
+}

@@ -1,0 +1,265 @@
+import Foundation
+
+/// Gives an encrypted file another key, so that at every moment one of the two opens it.
+///
+/// Before the change is committed every doubt is an error, and the old key is in force. Afterwards the new one is; where
+/// that cannot be confirmed, `rotationUnconfirmed` says to keep both keys and to run it again, which confirms or finishes.
+struct KeyRotation {
+  let path: String
+  let old: EncryptionKey
+  let new: EncryptionKey
+  let options: Options
+
+  struct Options {
+    /// Whether the file is copied, under a new salt and without free pages. A key with a salt asks for that anyway.
+    var isRewriting = false
+    /// How long to wait for other users of the file, in seconds.
+    var busyTimeout: Double = 5
+    /// Asked until the change begins; true ends the rotation with `cancelled`, the old key in force.
+    var isInterrupted: () -> Bool = { false }
+  }
+
+  /// - Throws: `invalidArgument` (the new key is the old one), `busy`, `diskFull`, `corrupt`, `cancelled`,
+  ///   `rotationFailed`, and what opening throws: the old key is in force, and the file is as it was.
+  ///   `rotationUnconfirmed`: keep both keys, and run it again.
+  func run() throws -> RotationReport {
+    guard !old.isSameKey(as: new) else {
+      throw DatabaseError(.invalidArgument, "the new key is the old one: make another key, as with keygen")
+    }
+    let connection: Connection
+    do {
+      connection = try open(old)
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      guard let report = try confirmEarlierRun() else { throw error }
+      return report
+    }
+    return try options.isRewriting || new.kind == .rawKeyWithSalt ? rewrite(connection) : rotateInPlace(connection)
+  }
+
+  // MARK: In place
+
+  private func rotateInPlace(_ connection: Connection) throws -> RotationReport {
+    let clock = Clock()
+    // The log, or the journal, takes every page once more.
+    try requireSpace(try connection.byteCount)
+    try connection.requireSound()
+    try stopIfInterrupted()
+    let proved = clock.seconds
+    let before = Holder<TableCounts>()
+    let (hint, isLogFoldedIn) = try naming { try connection.rekey(to: new) { before.value = try TableCounts($0) } }
+    // A directory entry that comes or goes with a journal.
+    let isSynced = (try? FileSystem.syncFolder(of: path)) != nil
+    let rotated = clock.seconds
+    let after = try decide(hint)
+    guard isSynced, after.counts == before.value else {
+      throw unconfirmed("it could not be compared with what it held")
+    }
+    return report(
+      .inPlace, after, isLogFoldedIn: isLogFoldedIn, proving: proved + clock.seconds - rotated,
+      rotating: rotated - proved)
+  }
+
+  /// Which key is in force, by fresh connections alone.
+  ///
+  /// - Throws: `rotationFailed` when it is the old one, or what `hint` tells of the reason.
+  private func decide(_ hint: DatabaseError?) throws -> FileState {
+    do {
+      let state = try FileState(path, new, options.busyTimeout)
+      guard try !opens(under: old) else { throw unconfirmed("both keys open it") }
+      return state
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      guard (try? opens(under: old)) == true else { throw unconfirmed("neither key opens it now") }
+      let code = hint.map(\.code) ?? .rotationFailed
+      let known: [DatabaseError.Code] = [.busy, .diskFull, .inputOutput, .corrupt]
+      throw DatabaseError(
+        known.contains(code) ? code : .rotationFailed,
+        "\(path) was not given the new key; the old one is in force and nothing is lost: see that the disk has room and "
+          + "no fault, run verify, and try again", sqliteCode: hint?.sqliteCode)
+    } catch let error as DatabaseError where error.code != .rotationUnconfirmed {
+      throw unconfirmed(error.message)
+    }
+  }
+
+  // MARK: By a copy
+
+  private func rewrite(_ connection: Connection) throws -> RotationReport {
+    let clock = Clock()
+    do {
+      let hadLog = try connection.text("PRAGMA journal_mode") == "wal"
+      try requireSpace(try connection.byteCount)
+      try connection.requireSound()
+      let before = try naming {
+        try connection.lockOutOthers()
+        return try TableCounts(connection)
+      }
+      try stopIfInterrupted()
+      let proved = clock.seconds
+      try NewFile.withFileAside(beside: path) { aside in
+        try connection.export(to: aside, key: new, isInterrupted: options.isInterrupted)
+        let copy = try FileState(aside, new, options.busyTimeout, hasLog: hadLog)
+        guard copy.counts == before else {
+          throw DatabaseError(
+            .rotationFailed,
+            "the copy of \(path) does not hold what the file holds; the old key is in force: run verify")
+        }
+        try FileSystem.takeOwner(of: path, for: aside, keepingMode: true)
+        try FileSystem.sync(aside)
+        try stopIfInterrupted()
+        guard rename(aside, path) == 0 else { throw FileSystem.error("replace", path, errno) }
+      }
+      // The lock was held until now.
+      try? connection.closeReplaced()
+      do {
+        try FileSystem.syncFolder(of: path)
+        let rotated = clock.seconds
+        let after = try decide(nil)
+        guard after.counts == before else { throw unconfirmed("it could not be compared with what it held") }
+        return report(
+          .rewrite, after, isLogFoldedIn: true, proving: proved + clock.seconds - rotated, rotating: rotated - proved)
+      } catch let error as DatabaseError where error.code != .rotationUnconfirmed {
+        throw unconfirmed(error.message)
+      }
+    } catch {
+      try? connection.close()
+      throw error
+    }
+  }
+
+  // MARK: Steps
+
+  private func open(_ key: EncryptionKey, _ access: Connection.Access = .readWrite) throws -> Connection {
+    try Connection.open(path, key: key, options: .init(access: access, busyTimeout: options.busyTimeout))
+  }
+
+  private func opens(under key: EncryptionKey) throws -> Bool {
+    do {
+      try open(key, .readOnly).close()
+      return true
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      return false
+    }
+  }
+
+  /// The old key does not fit. If the new one does, an earlier run has come to its change, and what is left of it is to
+  /// make that durable.
+  private func confirmEarlierRun() throws -> RotationReport? {
+    let clock = Clock()
+    let connection: Connection
+    do {
+      connection = try open(new)
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      return nil
+    }
+    NewFile.removeAbandoned(beside: path)
+    let isLogFoldedIn = (try? connection.foldLogIn()) != nil
+    try connection.close()
+    try FileSystem.syncFolder(of: path)
+    let state = try FileState(path, new, options.busyTimeout)
+    return report(
+      .inPlace, state, isLogFoldedIn: isLogFoldedIn, proving: clock.seconds, rotating: 0, wasDone: true)
+  }
+
+  private func stopIfInterrupted() throws {
+    if options.isInterrupted() {
+      throw DatabaseError(.cancelled, "the rotation was interrupted; \(path) is as it was, and the old key is in force")
+    }
+  }
+
+  private func requireSpace(_ bytes: Int) throws {
+    guard let free = FileSystem.freeSpace(beside: path), free < bytes else { return }
+    throw DatabaseError(
+      .diskFull,
+      "a rotation of \(path) takes \(bytes) bytes beside it for a while, and \(free) are free: free some space and try "
+        + "again; nothing was changed")
+  }
+
+  /// Calls `body`, whose `busy` gets the remedy.
+  private func naming<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as DatabaseError where error.code == .busy {
+      throw DatabaseError(
+        .busy,
+        "\(path) is in use by another program, and the key was not changed: close what has it open, and try again",
+        sqliteCode: error.sqliteCode)
+    }
+  }
+
+  private func unconfirmed(_ reason: String) -> DatabaseError {
+    DatabaseError(
+      .rotationUnconfirmed,
+      "the new key of \(path) is not confirmed (\(reason)): keep both keys, and run the rotation again")
+  }
+
+  private func report(
+    _ method: RotationReport.Method, _ state: FileState, isLogFoldedIn: Bool, proving: Double, rotating: Double,
+    wasDone: Bool = false
+  ) -> RotationReport {
+    RotationReport(
+      path: path, method: method, wasDone: wasDone, oldKey: old.kind, newKey: new.kind, pages: state.pages,
+      generation: state.generation, isLogFoldedIn: isLogFoldedIn, provingSeconds: proving, rotatingSeconds: rotating)
+  }
+}
+
+/// What a fresh connection finds in a file.
+private struct FileState {
+  let counts: TableCounts
+  let pages: Int
+  let generation: Int
+
+  /// - Parameter hasLog: whether the file is brought into the write-ahead log's mode.
+  init(_ path: String, _ key: EncryptionKey, _ busyTimeout: Double, hasLog: Bool = false) throws {
+    let connection = try Connection.open(
+      path, key: key, options: .init(access: hasLog ? .readWrite : .readOnly, busyTimeout: busyTimeout))
+    if hasLog { try connection.useWriteAheadLog() }
+    try connection.requireSound()
+    counts = try TableCounts(connection)
+    pages = try connection.pageCount
+    generation = connection.cipher.generation
+    try connection.close()
+  }
+}
+
+/// The number of rows of every table.
+private struct TableCounts: Equatable {
+  private var counts: [String: Int64] = [:]
+
+  init(_ connection: Connection) throws {
+    var names: [String] = []
+    try connection.forEachRow("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0") {
+      names.append($0.string(at: 0))
+    }
+    for name in names {
+      // A name in a file of somebody else's making.
+      let quoted = "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+      counts[name] = try connection.integer("SELECT count(*) FROM \(quoted)")
+    }
+  }
+}
+
+/// Takes a value out of a closure.
+private final class Holder<Value> {
+  var value: Value?
+}
+
+/// Seconds since its making, whatever happens to the time of day.
+private struct Clock {
+  private let start = DispatchTime.now()
+  var seconds: Double { Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9 }
+}
+
+extension Connection {
+  /// The main file's size with its log folded in, in bytes.
+  fileprivate var byteCount: Int {
+    get throws { try pageCount * Int(try integer("PRAGMA page_size") ?? 0) }
+  }
+
+  /// Reads every page in use.
+  ///
+  /// - Throws: `corrupt`.
+  fileprivate func requireSound() throws {
+    guard let answer = try text("PRAGMA quick_check(1)"), answer != "ok" else { return }
+    throw DatabaseError(
+      .corrupt, "\(path) is damaged (\(answer)): run verify, and restore a backup or salvage what it still holds")
+  }
+}

@@ -1,0 +1,106 @@
+import EncryptedSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct KeyRotationTests {
+  let folder = TemporaryFolder()
+  var path: String { folder.path("store.db") }
+
+  /// What a rotation goes from and to, and on what.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let old: String
+    let new: String
+    let hasLog: Bool
+    let isRewriting: Bool
+    var testDescription: String {
+      "\(kind(old)) to \(kind(new)), \(hasLog ? "log" : "journal"), \(isRewriting ? "rewrite" : "in place")"
+    }
+    private func kind(_ key: String) -> String { (try? EncryptionKey(key)).map { "\($0.kind)" } ?? "" }
+  }
+
+  static let otherKeys = [
+    "x'" + String(repeating: "5", count: 64) + "'", "x'" + String(repeating: "6", count: 96) + "'", "other words",
+  ]
+  static let cases = [Keys.rawText, Keys.saltedText, Keys.passphraseText].flatMap { old in
+    otherKeys.flatMap { new in
+      [true, false].flatMap { hasLog in
+        [true, false].map { Case(old: old, new: new, hasLog: hasLog, isRewriting: $0) }
+      }
+    }
+  }
+
+  /// A file of some pages, closed.
+  func make(_ key: EncryptionKey, hasLog: Bool = true, _ more: String = SmallStore.noise) throws {
+    try SmallStore.make(path, key)
+    let raw = RawSQLite(path, key: key)
+    #expect(raw.execute(more + "; PRAGMA user_version = 7; PRAGMA application_id = 9") == 0)
+    if !hasLog { #expect(raw.execute("PRAGMA journal_mode = DELETE") == 0) }
+  }
+
+  func salt() -> Data { (FileManager.default.contents(atPath: path) ?? Data()).prefix(16) }
+
+  @Test(arguments: cases) func everyPairOfKeys(_ each: Case) throws {
+    let (old, new) = (try EncryptionKey(each.old), try EncryptionKey(each.new))
+    try make(old, hasLog: each.hasLog)
+    let (before, saltBefore) = (try SmallStore.texts(path, old), salt())
+    let report = try Database.rotateEncryptionKey(of: path, from: old, to: new, rewriting: each.isRewriting)
+    let isCopied = each.isRewriting || new.kind == .rawKeyWithSalt
+    #expect(report.method == (isCopied ? .rewrite : .inPlace))
+    #expect(!report.wasDone && report.isLogFoldedIn && report.oldKey == old.kind && report.newKey == new.kind)
+    #expect((saltBefore != salt()) == isCopied)
+    if new.kind == .rawKeyWithSalt { #expect(salt() == Data(repeating: 0x66, count: 16)) }
+    #expect(Keys.error { _ = try Connection.open(path, key: old) } == .wrongKey)
+    #expect(try SmallStore.texts(path, new) == before)
+    let connection = try Connection.open(path, key: new)
+    #expect(try connection.integer("PRAGMA user_version") == 7)
+    #expect(try connection.integer("PRAGMA application_id") == 9)
+    #expect(try connection.text("PRAGMA journal_mode") == (each.hasLog ? "wal" : "delete"))
+    #expect(try connection.integrityFaults() == [])
+    try connection.close()
+    #expect(folder.names == ["store.db"])
+  }
+
+  @Test(arguments: [true, false]) func runAgainItSaysThatItIsDone(_ isRewriting: Bool) throws {
+    try make(Keys.raw)
+    let new = try EncryptionKey(Self.otherKeys[0])
+    func rotate() throws -> RotationReport {
+      try Database.rotateEncryptionKey(of: path, from: Keys.raw, to: new, rewriting: isRewriting)
+    }
+    #expect(try !rotate().wasDone)
+    let before = folder.contents
+    #expect(try rotate().wasDone)
+    #expect(folder.contents == before)
+  }
+
+  @Test(arguments: [true, false]) func theDatabaseGoesOnUnderTheNewKey(_ isRewriting: Bool) throws {
+    let database = try SmallStore.open(path, Keys.raw)
+    try database.write { try $0.run("INSERT INTO item (text) VALUES ('before')") }
+    #expect(try database.read { try SmallStore.texts($0) } == ["before"])
+    let new = try EncryptionKey(Self.otherKeys[2])
+    _ = try database.rotateEncryptionKey(to: new, rewriting: isRewriting)
+    #expect(try database.read { try SmallStore.texts($0) } == ["before"])
+    try database.write { try $0.run("INSERT INTO item (text) VALUES ('after')") }
+    _ = try database.rotateEncryptionKey(to: Keys.raw)
+    #expect(try database.read { try SmallStore.texts($0) } == ["before", "after"])
+    try database.close()
+    #expect(try SmallStore.texts(path, Keys.raw) == ["before", "after"])
+    #expect(folder.names == ["store.db"])
+  }
+
+  @Test func anotherDatabaseOnTheFileGetsKeyChangedAndWritesNothing() throws {
+    let one = try SmallStore.open(path, Keys.raw)
+    let other = try SmallStore.open(path, Keys.raw)
+    try other.write { try $0.run("INSERT INTO item (text) VALUES ('theirs')") }
+    #expect(try other.read { try SmallStore.texts($0) } == ["theirs"])
+    let new = try EncryptionKey(Self.otherKeys[0])
+    _ = try one.rotateEncryptionKey(to: new)
+    #expect(Keys.error { try other.write { try $0.run("INSERT INTO item (text) VALUES ('late')") } } == .keyChanged)
+    #expect(Keys.error { _ = try other.read { try SmallStore.texts($0) } } == .keyChanged)
+    #expect(try one.read { try SmallStore.texts($0) } == ["theirs"])
+    try one.write { try $0.run("INSERT INTO item (text) VALUES ('mine')") }
+    try other.close()
+    try one.close()
+    #expect(try SmallStore.texts(path, new) == ["theirs", "mine"])
+  }
+}
