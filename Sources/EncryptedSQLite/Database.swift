@@ -12,7 +12,7 @@ public final class Database: Sendable {
   /// that only reads cannot.
   private let reader: ConnectionQueue
   private let writer: ConnectionQueue
-  private let key: KeyInForce
+  private let keys: KeysInForce
 
   /// Opens the file at `path`, or makes it.
   ///
@@ -21,12 +21,14 @@ public final class Database: Sendable {
   /// - Parameters:
   ///   - creating: whether an absent file is made; otherwise it is `notFound`. A file that is gone later is not made
   ///     anew: calls throw `fileReplaced` until one stands there again.
+  ///   - previous: the key that may still be in force, if a rotation was cut short. It is tried only where `key` does not
+  ///     fit; who may write then finishes the rotation, and otherwise ``isRotationPending`` tells.
   ///   - prepare: brings the schema up to date on a connection that may write; not called when
   ///     `options.access` is `.readOnly`. Called again whenever the file has to be opened anew.
   /// - Throws: as ``Connection/open(_:key:options:)``, and what `prepare` throws.
   public init(
-    path: String, key: EncryptionKey, options: Connection.Options = .init(), creating: Bool,
-    prepare: @escaping @Sendable (Connection) throws -> Void
+    path: String, key: EncryptionKey, previous: EncryptionKey? = nil, options: Connection.Options = .init(),
+    creating: Bool, prepare: @escaping @Sendable (Connection) throws -> Void
   ) throws {
     let path = try FileSystem.absolute(path)
     self.path = path
@@ -36,10 +38,10 @@ public final class Database: Sendable {
     if creating, options.access == .readWrite, access(path, F_OK) != 0, errno == ENOENT {
       _ = try Self.create(path, key: key, prepare: prepare)
     }
-    let key = KeyInForce(key)
-    self.key = key
+    let keys = KeysInForce(key, previous)
+    self.keys = keys
     writer = ConnectionQueue(label: "EncryptedSQLite.writer", path: path) {
-      let connection = try Connection.open(path, key: key.value, options: options)
+      let connection = try keys.open(path, options)
       if options.access == .readWrite {
         try prepare(connection)
         // Last, for it changes the file: one that `prepare` refuses stays as it is.
@@ -51,10 +53,19 @@ public final class Database: Sendable {
     reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path, hasOpened: true) {
       var options = options
       options.access = .readOnly
-      return try Connection.open(path, key: key.value, options: options)
+      return try keys.open(path, options)
     }
     // Fails here and now, not at the first row.
     try writer.run { _ in }
+    if isRotationPending, options.access == .readWrite { finishRotation(to: key) }
+  }
+
+  /// Whether the file is under the previous key: a rotation was cut short, and could not be finished yet.
+  public var isRotationPending: Bool { keys.isPreviousInForce }
+
+  private func finishRotation(to key: EncryptionKey) {
+    // What stands in its way now may be gone at the next opening.
+    _ = try? rotateEncryptionKey(to: key)
   }
 
   /// Makes a new encrypted file at `path`: complete, or not at all.
@@ -112,8 +123,8 @@ public final class Database: Sendable {
     // One that rests would keep others from having the file to themselves.
     try reader.withoutConnection {}
     return try writer.withoutConnection {
-      let (result, new) = try body(key.value)
-      key.value = new
+      let (result, new) = try body(keys.current)
+      keys.change(to: new)
       return result
     }
   }
@@ -125,25 +136,53 @@ public final class Database: Sendable {
   }
 }
 
-/// The key that the connections of one database open with.
+/// The keys that the connections of one database open with.
 ///
-/// - Note: `@unchecked Sendable`: `current` is guarded by `lock`.
-private final class KeyInForce: @unchecked Sendable {
+/// - Note: `@unchecked Sendable`: all state is guarded by `lock`.
+private final class KeysInForce: @unchecked Sendable {
   private let lock = NSLock()
-  private var current: EncryptionKey
+  private var key: EncryptionKey
+  private var previous: EncryptionKey?
+  private var isPrevious = false
 
-  init(_ key: EncryptionKey) { current = key }
+  init(_ key: EncryptionKey, _ previous: EncryptionKey?) {
+    self.key = key
+    self.previous = previous.flatMap { $0 == key ? nil : $0 }
+  }
 
-  var value: EncryptionKey {
-    get {
-      lock.lock()
-      defer { lock.unlock() }
-      return current
+  /// The key that opened the file last, or is to be tried first.
+  var current: EncryptionKey { withLock { isPrevious ? previous ?? key : key } }
+
+  var isPreviousInForce: Bool { withLock { isPrevious } }
+
+  func change(to new: EncryptionKey) {
+    withLock {
+      key = new
+      previous = nil
+      isPrevious = false
     }
-    set {
-      lock.lock()
-      current = newValue
-      lock.unlock()
+  }
+
+  /// Opens the file under the key that fitted last, or else under the other one: another process may have finished the
+  /// rotation.
+  func open(_ path: String, _ options: Connection.Options) throws -> Connection {
+    do {
+      return try Connection.open(path, key: current, options: options)
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      guard let other = withLock({ isPrevious ? key : previous }) else { throw error }
+      do {
+        let connection = try Connection.open(path, key: other, options: options)
+        withLock { isPrevious.toggle() }
+        return connection
+      } catch let second as DatabaseError where second.code == .wrongKey {
+        throw error
+      }
     }
+  }
+
+  private func withLock<Result>(_ body: () -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return body()
   }
 }

@@ -13,6 +13,8 @@ public final class NotificationStore: Sendable {
   public struct Configuration: Sendable {
     public var path: String
     public var key: EncryptionKey
+    /// The key that may still be in force, if a rotation to `key` was cut short.
+    public var previousKey: EncryptionKey?
     public var access: Connection.Access
     /// Whether an absent store is made, if `access` allows writing.
     public var creating: Bool
@@ -27,12 +29,14 @@ public final class NotificationStore: Sendable {
     public var migrator: SchemaMigrator
 
     public init(
-      path: String, key: EncryptionKey, access: Connection.Access = .readWrite, creating: Bool = true,
+      path: String, key: EncryptionKey, previousKey: EncryptionKey? = nil, access: Connection.Access = .readWrite,
+      creating: Bool = true,
       synchronous: Connection.Synchronous = .normal, maximumAge: TimeInterval? = nil, deletesUnsentRows: Bool = false,
       deviceId: String? = nil, migrator: SchemaMigrator = SchemaMigrator()
     ) {
       self.path = path
       self.key = key
+      self.previousKey = previousKey
       self.access = access
       self.creating = creating
       self.synchronous = synchronous
@@ -64,7 +68,7 @@ public final class NotificationStore: Sendable {
     self.configuration = configuration
     let migrator = configuration.migrator
     database = try Database(
-      path: configuration.path, key: configuration.key,
+      path: configuration.path, key: configuration.key, previous: configuration.previousKey,
       options: .init(access: configuration.access, synchronous: configuration.synchronous),
       creating: configuration.creating
     ) { connection in
@@ -86,6 +90,14 @@ public final class NotificationStore: Sendable {
   public static func create(_ path: String, key: EncryptionKey, migrator: SchemaMigrator = .init()) throws -> Bool {
     try Database.create(path, key: key) { try migrator.migrate($0) }
   }
+
+  /// Gives the store another key. See ``EncryptedSQLite/Database/rotateEncryptionKey(to:rewriting:)``.
+  public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
+    try database.rotateEncryptionKey(to: new, rewriting: rewriting)
+  }
+
+  /// Whether the store is under the previous key: a rotation was cut short, and could not be finished yet.
+  public var isRotationPending: Bool { database.isRotationPending }
 
   /// Closes the store; further calls throw `closed`.
   public func close() throws { try database.close() }

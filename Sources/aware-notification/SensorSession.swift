@@ -47,10 +47,9 @@ final class SensorSession {
 
   private func open() throws {
     try `do` { sensor, finish in
-      let finish = Handler(finish)
       sensor.withStore { _ in
       } finish: {
-        finish.call($0)
+        finish($1.failure)
       }
     }
     if PlaintextStore.needsAdoption(at: path) {
@@ -109,12 +108,4 @@ private struct CommandReporter: NotificationObserver {
     // A reader that went away fails the next line about a commit.
     try? Output.write("command \(command.rawValue.escapingControls)\n")
   }
-}
-
-/// Carries a handler to the queue that calls it.
-///
-/// - Note: `@unchecked Sendable`: it is called once, and who gave it waits meanwhile.
-private struct Handler: @unchecked Sendable {
-  let call: (DatabaseError?) -> Void
-  init(_ call: @escaping (DatabaseError?) -> Void) { self.call = call }
 }

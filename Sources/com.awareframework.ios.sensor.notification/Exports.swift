@@ -1,6 +1,10 @@
 // An app imports the sensor's module alone. Single types, not whole modules, so that nothing else comes with them.
 @_exported import struct EncryptedSQLite.DatabaseError
 @_exported import struct EncryptedSQLite.EncryptionKey
+@_exported import protocol EncryptedSQLite.EncryptionKeyStore
+@_exported import struct EncryptedSQLite.FileKeyStore
+@_exported import struct EncryptedSQLite.RotationReport
+@_exported import struct EncryptedSQLite.StoredKeys
 @_exported import struct NotificationStore.NotificationData
 @_exported import enum NotificationStore.NotificationSource
 @_exported import struct NotificationStore.NotificationTokenData

@@ -82,22 +82,22 @@ final class IntakeQueue: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with the store, and then `finish` with the error if there was one.
-  func perform(
-    _ body: @escaping @Sendable (NotificationStore) throws -> Void,
-    finish: @escaping @Sendable (DatabaseError?) -> Void
+  /// Calls `body` with the store, and then `finish` with what it gives, or the error.
+  func perform<Value: Sendable>(
+    _ body: @escaping @Sendable (NotificationStore) throws -> Value,
+    finish: @escaping @Sendable (Result<Value, DatabaseError>) -> Void
   ) {
     whenIdle {
       do {
         guard let store = try self.openedStore() else {
           throw DatabaseError(.invalidConfiguration, "dbType is NONE: set the dbType, path and key of the store")
         }
-        try body(store)
+        let value = try body(store)
         if self.isClosed { self.closeStore() }
-        finish(nil)
+        finish(.success(value))
       } catch {
         self.closeStore()
-        finish(DatabaseError(describing: error))
+        finish(.failure(DatabaseError(describing: error)))
       }
     }
   }

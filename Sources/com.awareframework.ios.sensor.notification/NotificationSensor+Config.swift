@@ -21,6 +21,16 @@ extension NotificationSensor {
       get { settings.requestPermission }
       set { settings.requestPermission = newValue }
     }
+    /// The key that may still be in force, if a rotation to `dbEncryptionKey` was cut short. The sensor then finishes it.
+    public var dbPreviousEncryptionKey: String? {
+      get { settings.dbPreviousEncryptionKey }
+      set { settings.dbPreviousEncryptionKey = newValue }
+    }
+    /// Keeps the key in place of `dbEncryptionKey`, and makes one with a new store.
+    public var encryptionKeyStore: (any EncryptionKeyStore)? {
+      get { settings.encryptionKeyStore }
+      set { settings.encryptionKeyStore = newValue }
+    }
     /// What becomes of a plaintext store of the public sensor that stands where the encrypted one belongs.
     public var plaintextStorePolicy: PlaintextStorePolicy {
       get { settings.plaintextStorePolicy }
@@ -44,10 +54,10 @@ extension NotificationSensor {
 
     public typealias Synchronous = Connection.Synchronous
 
-    /// A key that is no `String`, which could not be wiped; it goes before `dbEncryptionKey`.
-    package var encryptionKey: EncryptionKey? {
-      get { settings.encryptionKey }
-      set { settings.encryptionKey = newValue }
+    /// As `encryptionKey`, in place of `dbPreviousEncryptionKey`.
+    package var previousEncryptionKey: EncryptionKey? {
+      get { settings.previousEncryptionKey }
+      set { settings.previousEncryptionKey = newValue }
     }
 
     struct Settings {
@@ -57,7 +67,9 @@ extension NotificationSensor {
       var callbackQueue = DispatchQueue.main
       var synchronous = Synchronous.normal
       var maximumAge: TimeInterval?
-      var encryptionKey: EncryptionKey?
+      var dbPreviousEncryptionKey: String?
+      var encryptionKeyStore: (any EncryptionKeyStore)?
+      var previousEncryptionKey: EncryptionKey?
     }
 
     let settings = Locked(Settings())
@@ -70,7 +82,10 @@ extension NotificationSensor {
     open override func set(config: [String: Any]) {
       super.set(config: config)
       let dictionary = ConfigDictionary(config)
-      settings.withLock { dictionary.read("requestPermission", into: &$0.requestPermission) }
+      settings.withLock { settings in
+        dictionary.read("requestPermission", into: &settings.requestPermission)
+        dictionary.read("dbPreviousEncryptionKey", into: &settings.dbPreviousEncryptionKey)
+      }
     }
 
     /// Calls `closure` with this object and returns it, for settings in one expression.
@@ -88,6 +103,8 @@ extension NotificationSensor {
         ("requestPermission", settings.requestPermission), ("plaintextStorePolicy", settings.plaintextStorePolicy),
         ("callbackQueue", settings.callbackQueue.label), ("synchronous", settings.synchronous),
         ("maximumAge", settings.maximumAge as Any),
+        ("dbPreviousEncryptionKey", Redacted(settings.dbPreviousEncryptionKey)),
+        ("encryptionKeyStore", settings.encryptionKeyStore.map { "\(type(of: $0))" } as Any),
       ]
     }
   }

@@ -112,16 +112,7 @@ public class NotificationSensor: AwareSensor {
   public func wipe(completionHandler: ((AwareNotificationError?) -> Void)? = nil) {
     intake.forgetWaiting()
     let handler = Carried(completionHandler)
-    let sensor = Carried(self)
-    withStore {
-      try $0.wipe()
-    } finish: { error in
-      if let error { sensor.value.log.write("\(error)") }
-      sensor.value.onCallbackQueue {
-        if let error { sensor.value.tell(error) }
-        handler.value?(error)
-      }
-    }
+    withStore({ try $0.wipe() }) { sensor, result in handler.value?(result.failure) }
   }
 
   // MARK: Parts
@@ -160,12 +151,21 @@ public class NotificationSensor: AwareSensor {
   /// Stores `items` together, in their order.
   func store(_ items: [IntakeQueue.Arrival]) { intake.add(items) }
 
-  /// Calls `body` with the store, and then `finish` with the error if there was one, both off the caller's thread.
-  package func withStore(
-    _ body: @escaping @Sendable (NotificationStore) throws -> Void,
-    finish: @escaping @Sendable (AwareNotificationError?) -> Void
+  /// Calls `body` with the store, off the caller's thread, and then `finish` on the callback queue. A failure has been told
+  /// to the observer by then.
+  package func withStore<Value: Sendable>(
+    _ body: @escaping @Sendable (NotificationStore) throws -> Value,
+    finish: @escaping (NotificationSensor, Result<Value, AwareNotificationError>) -> Void
   ) {
-    intake.perform(body, finish: finish)
+    let sensor = Carried(self)
+    let finish = Carried(finish)
+    intake.perform(body) { result in
+      if case .failure(let error) = result { sensor.value.log.write("\(error)") }
+      sensor.value.onCallbackQueue {
+        if case .failure(let error) = result { sensor.value.tell(error) }
+        finish.value(sensor.value, result)
+      }
+    }
   }
 
   /// Calls `body` once all that was asked before is done, off the caller's thread.
@@ -179,5 +179,12 @@ public class NotificationSensor: AwareSensor {
 extension NotificationSensor: CustomReflectable {
   public var customMirror: Mirror {
     Mirror(self, children: ["id": id, "CONFIG": CONFIG], ancestorRepresentation: .suppressed)
+  }
+}
+
+extension Result {
+  /// The error, if it is one.
+  package var failure: Failure? {
+    if case .failure(let error) = self { error } else { nil }
   }
 }

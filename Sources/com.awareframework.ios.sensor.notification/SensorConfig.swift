@@ -1,3 +1,4 @@
+import EncryptedSQLite
 import Foundation
 
 /// The settings that all AWARE sensors have. Every property may be read and set from any thread.
@@ -29,7 +30,17 @@ open class SensorConfig {
   /// Required with ``DatabaseType/sqlite``; an error with ``DatabaseType/none``.
   public var dbEncryptionKey: String? {
     get { values.dbEncryptionKey }
-    set { values.dbEncryptionKey = newValue }
+    set {
+      values.withLock { values in
+        values.dbEncryptionKey = newValue
+        values.encryptionKey = nil
+      }
+    }
+  }
+  /// A key that is no `String`, which could not be wiped. It goes before `dbEncryptionKey`, until that is set.
+  package var encryptionKey: EncryptionKey? {
+    get { values.encryptionKey }
+    set { values.encryptionKey = newValue }
   }
   /// Read when the store is opened: at the first record, or at ``AwareSensor/start()``. So are the path and the key.
   public var dbType: DatabaseType {
@@ -70,6 +81,7 @@ open class SensorConfig {
     var label = ""
     var deviceId = ""
     var dbEncryptionKey: String?
+    var encryptionKey: EncryptionKey?
     var dbType = DatabaseType.none
     var dbPath = "aware"
     var dbHost: String?
@@ -99,7 +111,9 @@ open class SensorConfig {
       dictionary.read("debug", into: &values.debug)
       dictionary.read("label", into: &values.label)
       dictionary.read("deviceId", into: &values.deviceId)
+      let before = values.dbEncryptionKey
       dictionary.read("dbEncryptionKey", into: &values.dbEncryptionKey)
+      if values.dbEncryptionKey != before { values.encryptionKey = nil }
       dictionary.read("dbType", into: &values.dbType)
       dictionary.read("dbPath", into: &values.dbPath)
       dictionary.read("dbHost", into: &values.dbHost)

@@ -5,16 +5,14 @@ import NotificationStore
 /// Which store a configuration asks for.
 struct StoreSettings {
   private let config: NotificationSensor.Config
-  private let key: EncryptionKey
+  private let keys: ConfiguredKeys
   private let publicSensor: PublicSensorDefaults
 
   /// - Parameter publicSensor: where the public sensor keeps its cursor and its device id.
   /// - Returns: nil when nothing is to be stored, by choice.
   /// - Throws: `invalidConfiguration`, `emptyKey`, `invalidRawKey`; no file has been touched.
   init?(_ config: NotificationSensor.Config, publicSensor: PublicSensorDefaults = .init()) throws {
-    self.publicSensor = publicSensor
-    let key = try config.encryptionKey ?? config.dbEncryptionKey.map { try EncryptionKey($0) }
-    switch (config.dbType, key) {
+    switch (config.dbType, try ConfiguredKeys(config)) {
     case (.none, nil): return nil
     case (.none, _?):
       throw DatabaseError(
@@ -26,17 +24,20 @@ struct StoreSettings {
         .invalidConfiguration,
         "dbType is sqlite and there is no dbEncryptionKey, and nothing is stored unencrypted: set the key, or set dbType to NONE"
       )
-    case (.sqlite, let key?):
-      self.key = key
+    case (.sqlite, let keys?):
       self.config = config
+      self.keys = keys
+      self.publicSensor = publicSensor
     }
   }
 
-  /// Opens the store, or makes it; takes a plaintext store of the public sensor over first.
+  /// Opens the store, or makes it; takes a plaintext store of the public sensor over, and finishes a rotation that was cut
+  /// short.
   ///
-  /// - Parameter report: is told of what keeps an interrupted adoption from its end, but not the store from being used.
+  /// - Parameter report: is told of what keeps these from their end, but not the store from being used.
   func open(report: (DatabaseError) -> Void = { _ in }) throws -> NotificationStore {
     let path = try StoreLocation.path(config.dbPath)
+    let (key, previous) = try keys.load(for: path)
     let deviceId = config.deviceId.isEmpty ? CommonDeviceID.current : config.deviceId
     if config.plaintextStorePolicy == .adopt {
       do {
@@ -49,8 +50,74 @@ struct StoreSettings {
     }
     let store = try NotificationStore(
       .init(
-        path: path, key: key, synchronous: config.synchronous, maximumAge: config.maximumAge, deviceId: deviceId))
+        path: path, key: key, previousKey: previous, synchronous: config.synchronous, maximumAge: config.maximumAge,
+        deviceId: deviceId))
     if config.deviceId.isEmpty { CommonDeviceID.share(store.deviceId) }
+    if store.isRotationPending {
+      report(
+        DatabaseError(
+          .rotationPending,
+          "\(path) is still under its previous key, for a rotation could not be finished now: the next opening tries again"
+        ))
+    } else {
+      do { try keys.confirm() } catch { report(DatabaseError(describing: error)) }
+    }
     return store
+  }
+}
+
+/// The keys that a configuration gives: directly, or by a key store.
+enum ConfiguredKeys {
+  case given(EncryptionKey, previous: EncryptionKey?)
+  case kept(any EncryptionKeyStore)
+
+  /// - Returns: nil when the configuration has no key.
+  init?(_ config: NotificationSensor.Config) throws {
+    let key = try config.encryptionKey ?? config.dbEncryptionKey.map { try EncryptionKey($0) }
+    switch (key, config.encryptionKeyStore) {
+    case (nil, nil): return nil
+    case (let key?, nil):
+      let previous = try config.previousEncryptionKey ?? config.dbPreviousEncryptionKey.map { try EncryptionKey($0) }
+      self = .given(key, previous: previous)
+    case (nil, let keyStore?): self = .kept(keyStore)
+    case (_?, _?):
+      throw DatabaseError(
+        .invalidConfiguration, "both dbEncryptionKey and encryptionKeyStore are set: set one, as a store has one key")
+    }
+  }
+
+  /// The key to open the store at `path` with, and the one that may still be in force. A key is made only where there is
+  /// neither a key nor a store.
+  ///
+  /// - Throws: `keyLost`, `keyUnavailable`, `keyExposed`.
+  func load(for path: String) throws -> (key: EncryptionKey, previous: EncryptionKey?) {
+    switch self {
+    case .given(let key, let previous): return (key, previous)
+    case .kept(let keyStore):
+      let keys: StoredKeys
+      do {
+        keys = try keyStore.load()
+      } catch let error as DatabaseError where error.code == .keyNotFound {
+        guard FileSystem.size(path) == 0 || PlaintextStore.isPlaintext(at: path) else {
+          throw DatabaseError(
+            .keyLost,
+            "\(path) is there and its key is not (\(error.message)): bring the key back; without it the records are lost, and "
+              + "only by moving the file away does a new store begin")
+        }
+        do {
+          return (try keyStore.create(), nil)
+        } catch let error as DatabaseError where error.code == .alreadyExists {
+          // Another process of this app was first.
+          keys = try keyStore.load()
+        }
+      }
+      // What is staged is where a rotation was going.
+      return keys.staged.map { ($0, keys.current) } ?? (keys.current, nil)
+    }
+  }
+
+  /// The key to open with has opened the store: a key store keeps no other.
+  func confirm() throws {
+    if case .kept(let keyStore) = self { try keyStore.promote() }
   }
 }

@@ -1,0 +1,56 @@
+import Foundation
+
+/// Keeps a key in a file that only this user can read (mode 0600), and a staged one beside it, at `<path>.staged`.
+public struct FileKeyStore: EncryptionKeyStore {
+  public let path: String
+
+  public init(path: String) { self.path = path }
+
+  package var stagedPath: String { path + ".staged" }
+
+  public func load() throws -> StoredKeys {
+    StoredKeys(current: try KeyFile.read(path), staged: try readStaged())
+  }
+
+  public func create() throws -> EncryptionKey {
+    let key = EncryptionKey.random()
+    try KeyFile.create(path, key)
+    return key
+  }
+
+  public func stage(_ new: EncryptionKey) throws {
+    if let staged = try readStaged() {
+      guard staged == new else {
+        throw DatabaseError(
+          .alreadyExists,
+          "\(stagedPath) holds the new key of another rotation that was cut short: finish that one first")
+      }
+      return
+    }
+    try KeyFile.create(stagedPath, new)
+  }
+
+  public func promote() throws {
+    guard rename(stagedPath, path) == 0 else {
+      if errno == ENOENT { return }
+      throw FileSystem.error("replace", path, errno)
+    }
+    try FileSystem.syncFolder(of: path)
+  }
+
+  public func discard() throws {
+    guard unlink(stagedPath) == 0 else {
+      if errno == ENOENT { return }
+      throw FileSystem.error("remove", stagedPath, errno)
+    }
+    try FileSystem.syncFolder(of: path)
+  }
+
+  package func readStaged() throws -> EncryptionKey? {
+    do {
+      return try KeyFile.read(stagedPath)
+    } catch let error as DatabaseError where error.code == .keyNotFound {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import CCommandLine
+import EncryptedSQLite
+import Foundation
+
+enum RotateKey: Command {
+  static let name = "rotate-key"
+  static let summary = "give a store another key"
+  static let usage =
+    "--db PATH [--key-file OLD | --key-fd N] --new-key-file NEW [--generate] [--rewrite] [--json]"
+  static let details = """
+    Encrypts every page anew under the key in NEW. With --generate that key is made: NEW appears when the store is under
+    it, and until then the key is in NEW.staged. Run again after an interruption, the command finishes the rotation, or
+    says that it is done; keep both keys until it has said so. Other programs may read meanwhile, and get the store back
+    when they open it under the new key.
+
+    --rewrite makes a compacted copy under a new salt and puts it in the file's place. A new key with a salt (96 digits)
+    does so anyway. Nobody else may have the store open then.
+    """
+  static let options =
+    Option.store + [
+      Option(name: "new-key-file", value: "NEW", help: "the new key's file"),
+      Option(name: "generate", help: "make a new raw key, and NEW for it"),
+      Option(name: "rewrite", help: "copy, compact and change the salt"), .json,
+    ]
+
+  static func run(_ arguments: Arguments) throws -> Int32 {
+    let path = try arguments.required("db")
+    var newKeyFile = NewKeyFile(path: try arguments.required("new-key-file"), isGenerated: arguments.has("generate"))
+    let old = try arguments.key()
+    command_line_catch_interrupts()
+    let new = try newKeyFile.key(for: path)
+    let progress = Progress(of: path)
+    let report: RotationReport
+    do {
+      defer { progress.end() }
+      report = try Database.rotateEncryptionKey(
+        of: path, from: old, to: new, rewriting: arguments.has("rewrite"),
+        isInterrupted: { command_line_interrupt() != 0 })
+    } catch let error as DatabaseError {
+      if error.code != .rotationUnconfirmed { newKeyFile.discard() }
+      let signal = command_line_interrupt()
+      guard error.code == .cancelled, signal != 0 else { throw error }
+      Output.error(error.message)
+      return 128 + signal
+    }
+    try newKeyFile.confirm()
+    try arguments.has("json") ? Output.json(object(report)) : Output.write(text(report))
+    return 0
+  }
+
+  private static func object(_ report: RotationReport) -> [String: Any] {
+    [
+      "path": report.path, "method": report.method.rawValue, "wasDone": report.wasDone,
+      "oldKey": word(report.oldKey), "newKey": word(report.newKey), "pages": report.pages,
+      "fileFormat": report.generation, "logFoldedIn": report.isLogFoldedIn,
+      "provingSeconds": report.provingSeconds, "rotatingSeconds": report.rotatingSeconds,
+    ]
+  }
+
+  private static func text(_ report: RotationReport) -> String {
+    let what =
+      report.wasDone
+      ? "nothing to do: \(report.path) is under the new key already"
+      : "rotated: \(report.path) went from a \(word(report.oldKey)) to a \(word(report.newKey)), "
+        + (report.method == .inPlace ? "in place" : "by a compacted copy")
+    let log =
+      report.isLogFoldedIn
+      ? ""
+      : "Somebody reads from the write-ahead log: until that ends, a copy of the main file alone opens under the old key.\n"
+    return "\(what.escapingControls)\n\(report.pages) pages, file format \(report.generation)\n\(log)"
+  }
+
+  private static func word(_ kind: EncryptionKey.Kind) -> String {
+    switch kind {
+    case .passphrase: "passphrase"
+    case .rawKey: "raw key"
+    case .rawKeyWithSalt: "raw key with salt"
+    }
+  }
+}
+
+/// The file of a rotation's new key. One that is made stands at a staged name until the store is under its key, so that
+/// another run knows it for its own.
+private struct NewKeyFile {
+  let path: String
+  let isGenerated: Bool
+  private var isMadeNow = false
+  private var staged: FileKeyStore { FileKeyStore(path: path) }
+
+  init(path: String, isGenerated: Bool) {
+    self.path = path
+    self.isGenerated = isGenerated
+  }
+
+  /// - Throws: `alreadyExists` when a key is to be made and NEW is another one's.
+  mutating func key(for database: String) throws -> EncryptionKey {
+    guard isGenerated else { return try KeyFile.read(path) }
+    if let key = try existing() {
+      // An earlier run has come to its end, or to the last step before.
+      guard (try? Connection.open(database, key: key, options: .init(access: .readOnly)).close()) != nil else {
+        throw DatabaseError(
+          .alreadyExists, "\(path) exists and is not this store's key: choose another name for the key to be made")
+      }
+      return key
+    }
+    if let key = try staged.readStaged() { return key }
+    let key = EncryptionKey.random()
+    try staged.stage(key)
+    isMadeNow = true
+    return key
+  }
+
+  /// The store is under the key: it gets its name.
+  func confirm() throws {
+    guard isGenerated, try staged.readStaged() != nil else { return }
+    // Not over a file that appeared meanwhile.
+    guard link(staged.stagedPath, path) == 0 || errno == EEXIST else { throw FileSystem.error("make", path, errno) }
+    guard try existing() == staged.readStaged() else {
+      throw DatabaseError(
+        .alreadyExists, "the store's new key is in \(staged.stagedPath), for \(path) appeared meanwhile")
+    }
+    try FileSystem.syncFolder(of: path)
+    try staged.discard()
+  }
+
+  /// The rotation failed, and the store is under its old key. A key that was there before this run stays: the store may
+  /// be under it, where this run did not come to the store at all.
+  func discard() {
+    if isMadeNow { try? staged.discard() }
+  }
+
+  private func existing() throws -> EncryptionKey? {
+    do {
+      return try KeyFile.read(path)
+    } catch let error as DatabaseError where error.code == .keyNotFound {
+      return nil
+    }
+  }
+}
+
+/// Shows on a terminal how far a rotation is, by the size of what it writes beside the store.
+///
+/// - Note: `@unchecked Sendable`: `isOver` is guarded by `lock`.
+private final class Progress: @unchecked Sendable {
+  private let lock = NSLock()
+  private var isOver = false
+  private let path: String
+  private let isShown = isatty(STDERR_FILENO) == 1
+
+  init(of path: String) {
+    self.path = path
+    guard isShown else { return }
+    Thread.detachNewThread { self.show() }
+  }
+
+  func end() {
+    lock.lock()
+    defer { lock.unlock() }
+    isOver = true
+    if isShown { write("\r\u{1b}[K") }
+  }
+
+  private func show() {
+    let expected = max(1, FileSystem.size(path))
+    while true {
+      usleep(200_000)
+      lock.lock()
+      defer { lock.unlock() }
+      guard !isOver else { return }
+      let written = ["-wal", "-journal"].reduce(0) { $0 + FileSystem.size(path + $1) }
+      write(written == 0 ? "\rchecking the store" : "\rencrypting: \(min(100, written * 100 / expected)) %")
+    }
+  }
+
+  private func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    bytes.withUnsafeBytes { try? FileSystem.write($0, to: STDERR_FILENO, "standard error") }
+  }
+}

@@ -1,0 +1,3 @@
+#if canImport(Security)
+  @_exported import struct EncryptedSQLite.KeychainKeyStore
+#endif
