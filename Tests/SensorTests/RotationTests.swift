@@ -1,0 +1,175 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+import TestSupport
+import Testing
+
+@testable import com_awareframework_ios_sensor_notification
+
+extension SensorTests {
+  @Suite("Rotation of the key") struct Rotation {
+    private let bench = Bench()
+    private let newText = "x'" + String(repeating: "5", count: 64) + "'"
+
+    private func rotate(_ key: String) throws -> Result<RotationReport, AwareNotificationError>? {
+      let results = Locked<[Result<RotationReport, AwareNotificationError>]>([])
+      bench.sensor.rotateEncryptionKey(to: try EncryptionKey(key)) { result in results.withLock { $0.append(result) } }
+      bench.settle()
+      #expect(results.snapshot.count == 1)
+      return results.snapshot.first
+    }
+
+    private func payloads(_ key: String) throws -> [String] {
+      let store = try NotificationStore(.init(path: bench.path, key: try EncryptionKey(key), access: .readOnly))
+      defer { try? store.close() }
+      return try store.silentPushes.page(limit: 9).map(\.payload)
+    }
+
+    @Test("The sensor goes on under the new key, also after it was stopped") func goesOn() throws {
+      _ = bench.push(["n": 1])
+      let report = try #require(try rotate(newText)).get()
+      #expect(report.method == .inPlace && !report.wasDone)
+      #expect(bench.push(["n": 2]) == .newData)
+      bench.sensor.stop()
+      bench.settle()
+      #expect(bench.push(["n": 3]) == .newData)
+      #expect(try payloads(newText) == (1...3).map { #"{"n":\#($0)}"# })
+      #expect(Keys.error { _ = try payloads(Keys.rawText) } == .wrongKey)
+      bench.config.dbEncryptionKey = newText
+      bench.sensor.start()
+      #expect(bench.push(["n": 4]) == .newData)
+      #expect(bench.observer.errors.snapshot.isEmpty)
+    }
+
+    @Test("A rotation that is not possible leaves the old key, and says why") func refused() throws {
+      _ = bench.push(["n": 1])
+      #expect(try #require(try rotate(Keys.rawText)).failure?.code == .invalidArgument)
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try payloads(Keys.rawText).count == 2)
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.invalidArgument])
+    }
+
+    @Test("dbPreviousEncryptionKey: a rotation that was cut short is finished at the next opening") func previous()
+      throws
+    {
+      _ = bench.push(["n": 1])
+      bench.sensor.stop()
+      bench.config.dbPreviousEncryptionKey = Keys.rawText
+      bench.config.dbEncryptionKey = newText
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try payloads(newText).count == 2)
+      #expect(bench.observer.errors.snapshot.isEmpty)
+      #expect(!"\(bench.config)".contains("0123456789abcdef"))
+    }
+
+    @Test("A rotation that cannot be finished now is reported, and the store is used under its previous key")
+    func pending() throws {
+      _ = bench.push(["n": 1])
+      bench.sensor.stop()
+      bench.settle()
+      bench.config.dbPreviousEncryptionKey = Keys.rawText
+      bench.config.dbEncryptionKey = newText
+      let reader = try Connection.open(bench.path, key: try Keys.raw)
+      try reader.writeTransaction {
+        try reader.execute("DELETE FROM ios_silent_push WHERE id = 0")
+        bench.sensor.start()
+        bench.settle()
+      }
+      try reader.close()
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.rotationPending])
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try payloads(Keys.rawText).count == 2)
+    }
+
+    // MARK: With a key store
+
+    private func keep() -> FileKeyStore {
+      let keyStore = FileKeyStore(path: bench.folder.path("key"))
+      bench.config.dbEncryptionKey = nil
+      bench.config.encryptionKeyStore = keyStore
+      return keyStore
+    }
+
+    @Test("A key store makes a key with a new store, and keeps the new one of a rotation") func keyStore() throws {
+      let keyStore = keep()
+      #expect(bench.push(["n": 1]) == .newData)
+      let first = try keyStore.load()
+      #expect(first.current.kind == .rawKey && first.staged == nil)
+      _ = try #require(try rotate(newText)).get()
+      #expect(try keyStore.load() == StoredKeys(current: EncryptionKey(newText)))
+      #expect(bench.push(["n": 2]) == .newData)
+      bench.sensor.stop()
+      #expect(bench.push(["n": 3]) == .newData)
+      #expect(try payloads(newText).count == 3)
+    }
+
+    @Test("A rotation cut before the change: the next opening finishes it, and the key store has one key")
+    func cutBefore() throws {
+      let keyStore = keep()
+      _ = bench.push(["n": 1])
+      bench.sensor.stop()
+      bench.settle()
+      try keyStore.stage(try EncryptionKey(newText))
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try keyStore.load() == StoredKeys(current: EncryptionKey(newText)))
+      #expect(try payloads(newText).count == 2)
+    }
+
+    @Test("A rotation cut after the change: the next opening confirms it") func cutAfter() throws {
+      let keyStore = keep()
+      _ = bench.push(["n": 1])
+      bench.sensor.stop()
+      bench.settle()
+      try keyStore.stage(try EncryptionKey(newText))
+      _ = try Database.rotateEncryptionKey(of: bench.path, from: keyStore.load().current, to: EncryptionKey(newText))
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try keyStore.load() == StoredKeys(current: EncryptionKey(newText)))
+    }
+
+    @Test("A refused rotation leaves nothing staged") func discarded() throws {
+      let keyStore = keep()
+      _ = bench.push(["n": 1])
+      let key = try keyStore.load().current
+      let text = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      #expect(try #require(try rotate(text)).failure?.code == .invalidArgument)
+      #expect(try keyStore.load() == StoredKeys(current: key))
+    }
+
+    @Test("A store whose key is lost is an error, and makes no new key") func lost() throws {
+      _ = bench.push(["n": 1])
+      bench.sensor.stop()
+      bench.settle()
+      _ = keep()
+      let before = bench.folder.contents
+      #expect(bench.push(["n": 2]) == .failed)
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.keyLost])
+      #expect(bench.folder.contents == before)
+    }
+
+    @Test("A key that cannot be read now is an error, and makes no new key") func unavailable() throws {
+      struct Locked: EncryptionKeyStore {
+        func load() throws -> StoredKeys { throw DatabaseError(.keyUnavailable, "locked") }
+        func create() throws -> EncryptionKey { throw DatabaseError(.alreadyExists, "must not be called") }
+        func stage(_ new: EncryptionKey) throws {}
+        func promote() throws {}
+        func discard() throws {}
+      }
+      bench.config.dbEncryptionKey = nil
+      bench.config.encryptionKeyStore = Locked()
+      #expect(bench.push(["n": 1]) == .failed)
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.keyUnavailable])
+      #expect(bench.folder.names == [])
+    }
+
+    @Test("A key and a key store, or a key store with NONE, is a configuration error") func both() {
+      _ = keep()
+      bench.config.dbEncryptionKey = newText
+      #expect(bench.push() == .failed)
+      bench.config.dbEncryptionKey = nil
+      bench.config.dbType = .NONE
+      #expect(bench.push() == .failed)
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.invalidConfiguration, .invalidConfiguration])
+      #expect(bench.folder.names == [])
+    }
+  }
+}
