@@ -44,14 +44,19 @@ struct KeyRotation {
     try requireSpace(try connection.byteCount)
     try connection.requireSound()
     try stopIfInterrupted()
-    let proved = clock.seconds
-    let before = Holder<TableCounts>()
-    let (hint, isLogFoldedIn) = try naming { try connection.rekey(to: new) { before.value = try TableCounts($0) } }
+    var proved = 0.0
+    var before: TableCounts?
+    let (hint, isLogFoldedIn) = try naming {
+      try connection.rekey(to: new) { connection in
+        before = try TableCounts(connection)
+        proved = clock.seconds
+      }
+    }
     // A directory entry that comes or goes with a journal.
     let isSynced = (try? FileSystem.syncFolder(of: path)) != nil
     let rotated = clock.seconds
     let after = try decide(hint)
-    guard isSynced, after.counts == before.value else {
+    guard isSynced, after.counts == before else {
       throw unconfirmed("it could not be compared with what it held")
     }
     return report(
@@ -93,10 +98,12 @@ struct KeyRotation {
         return try TableCounts(connection)
       }
       try stopIfInterrupted()
-      let proved = clock.seconds
+      var proved = clock.seconds
       try NewFile.withFileAside(beside: path) { aside in
         try connection.export(to: aside, key: new, isInterrupted: options.isInterrupted)
+        let exported = clock.seconds
         let copy = try FileState(aside, new, options.busyTimeout, hasLog: hadLog)
+        proved += clock.seconds - exported
         guard copy.counts == before else {
           throw DatabaseError(
             .rotationFailed,
@@ -115,7 +122,8 @@ struct KeyRotation {
         let after = try decide(nil)
         guard after.counts == before else { throw unconfirmed("it could not be compared with what it held") }
         return report(
-          .rewrite, after, isLogFoldedIn: true, proving: proved + clock.seconds - rotated, rotating: rotated - proved)
+          .rewrite, after, isLogFoldedIn: true, proving: proved + clock.seconds - rotated,
+          rotating: rotated - proved)
       } catch let error as DatabaseError where error.code != .rotationUnconfirmed {
         throw unconfirmed(error.message)
       }
@@ -235,11 +243,6 @@ private struct TableCounts: Equatable {
       counts[name] = try connection.integer("SELECT count(*) FROM \(quoted)")
     }
   }
-}
-
-/// Takes a value out of a closure.
-private final class Holder<Value> {
-  var value: Value?
 }
 
 /// Seconds since its making, whatever happens to the time of day.

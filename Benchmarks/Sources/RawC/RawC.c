@@ -3,9 +3,11 @@
 
 #include <openssl/evp.h>
 #include <sqlite3.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct raw_store {
   sqlite3 *database;
@@ -279,4 +281,48 @@ bool raw_equal(raw_store *left, raw_store *right) {
   sqlite3_finalize(of_left);
   sqlite3_finalize(of_right);
   return equal;
+}
+
+// Keys
+
+void raw_use_journal(raw_store *store) {
+  check(store, sqlite3_exec(store->database, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL));
+}
+
+void raw_rekey(raw_store *store, const char *key, int key_size) {
+  check(store, sqlite3_exec(store->database, "PRAGMA synchronous = EXTRA", NULL, NULL, NULL));
+  check(store, sqlite3_rekey_v2(store->database, "main", key, key_size));
+  check(store, sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL));
+}
+
+static void sync_file(const char *path) {
+  int descriptor = open(path, O_RDONLY);
+  if (descriptor < 0 || fsync(descriptor) != 0) abort();
+  close(descriptor);
+}
+
+void raw_export(raw_store *store, const char *path, const char *key, int key_size) {
+  close(open(path, O_WRONLY | O_CREAT, 0600));
+  sqlite3_stmt *attach = prepare(store, "ATTACH DATABASE ? AS target KEY ?");
+  check(store, sqlite3_bind_text(attach, 1, path, -1, SQLITE_STATIC));
+  check(store, sqlite3_bind_blob(attach, 2, key, key_size, SQLITE_STATIC));
+  check(store, sqlite3_step(attach));
+  sqlite3_finalize(attach);
+  check(store, sqlite3_exec(store->database,
+      "PRAGMA target.journal_mode = OFF; PRAGMA target.synchronous = OFF; SELECT sqlcipher_export('target');"
+      "DETACH target", NULL, NULL, NULL));
+  sync_file(path);
+}
+
+void raw_backup(raw_store *store, const char *path, const char *key, int key_size) {
+  raw_store target = {0};
+  check(store, sqlite3_open_v2(path, &target.database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
+  check(&target, sqlite3_key_v2(target.database, "main", key, key_size));
+  check(&target, sqlite3_exec(target.database, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", NULL, NULL, NULL));
+  sqlite3_backup *backup = sqlite3_backup_init(target.database, "main", store->database, "main");
+  if (!backup) check(&target, SQLITE_ERROR);
+  check(&target, sqlite3_backup_step(backup, -1));
+  check(&target, sqlite3_backup_finish(backup));
+  check(&target, sqlite3_close(target.database));
+  sync_file(path);
 }

@@ -28,6 +28,7 @@ struct Benchmark {
     try onDisk.singleInserts(.full)
     try pushIntake()
     try opening()
+    try RotationBenchmark(folder: folder, rounds: isQuick ? 1 : 3, size: scaled(100_000_000)).run()
   }
 
   private func scaled(_ count: Int) -> Int { isQuick ? count / 10 : count }

@@ -22,6 +22,12 @@ struct Measure {
     seconds.library.append(try Self.time(library))
   }
 
+  /// As ``round(c:library:)``, for work whose time the library tells itself, in seconds.
+  mutating func round(c: (Timer) throws -> Void, librarySeconds: () throws -> Double) throws {
+    seconds.c.append(try Self.time(c))
+    seconds.library.append(try librarySeconds())
+  }
+
   private static func time(_ side: (Timer) throws -> Void) throws -> Double {
     var nanoseconds: UInt64 = 0
     try side { work in

@@ -51,6 +51,15 @@ int raw_record(raw_store *store, const raw_row *rows, int count);
 // Reads every column of every row, in pages by id; gives the number of rows.
 int raw_scan(raw_store *store, int page_size);
 
+// Leaves the write-ahead log's mode.
+void raw_use_journal(raw_store *store);
+// Gives the store another key in place, durable on return, in the journal mode that it has.
+void raw_rekey(raw_store *store, const char *key, int key_size);
+// Copies the store by sqlcipher_export to a new file under another key, durable on return.
+void raw_export(raw_store *store, const char *path, const char *key, int key_size);
+// Copies the store by the backup API, likewise.
+void raw_backup(raw_store *store, const char *path, const char *key, int key_size);
+
 // Whether both stores hold the same notifications, byte for byte.
 bool raw_equal(raw_store *left, raw_store *right);
 
