@@ -98,6 +98,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [[], ["--rewrite"]], [0, 4000, 12_000, 60_000])
+  func aRotationShowsNoKeyAndNoContent(_ options: [String], microseconds: UInt32) throws {
+    let study = Study()
+    let newKey = "x'" + String(repeating: "a1b2c3d4e5f60718", count: 4) + "'"
+    let keyFile = study.folder.write("new.key", newKey + "\n")
+    try study.run("record", input: Study.pushes(2000, body: Self.sentinel))
+    let arguments = ["rotate-key", "--db", study.database, "--key-file", study.keyFile, "--new-key-file", keyFile]
+    let running = try Program.start(Program.tool, arguments + options)
+    for name in ["cmdline", "environ"] {
+      let content = FileManager.default.contents(atPath: "/proc/\(running.identifier)/\(name)") ?? Data()
+      for key in [Keys.rawText, newKey] {
+        for secret in secrets(key) { #expect(content.range(of: secret) == nil) }
+      }
+    }
+    usleep(microseconds)
+    running.kill()
+    let killed = running.finish()
+    let rerun = try Program.run(Program.tool, arguments + options)
+    #expect(rerun.status == 0)
+    for (moment, output) in [("killed", killed), ("again", rerun)] {
+      for key in [Keys.rawText, newKey] {
+        let text = Data((output.output + output.errors).utf8)
+        for secret in secrets(key) { #expect(text.range(of: secret) == nil, "\(moment)") }
+      }
+    }
+    let files = study.folder.contents.filter { $0.key != "new.key" }
+    #expect(files.keys.sorted() == ["study.db", "study.key"])
+    for key in [Keys.rawText, newKey] { expectNothing(of: key, in: files, "after a rotation") }
+  }
+
   /// Neither at the start of the program nor while it waits is a key among its arguments or in its environment.
   @Test func noKeyIsInTheProcessTable() throws {
     let study = Study()
