@@ -13,8 +13,9 @@ import Testing
     let new: String
     let hasLog: Bool
     let isRewriting: Bool
+    var isCopied: Bool { isRewriting || new == KeyRotationTests.otherKeys[1] }
     var testDescription: String {
-      "\(kind(old)) to \(kind(new)), \(hasLog ? "log" : "journal"), \(isRewriting ? "rewrite" : "in place")"
+      "\(kind(old)) to \(kind(new)), \(hasLog ? "log" : "journal"), \(isCopied ? "rewrite" : "in place")"
     }
     private func kind(_ key: String) -> String { (try? EncryptionKey(key)).map { "\($0.kind)" } ?? "" }
   }
@@ -45,10 +46,9 @@ import Testing
     try make(old, hasLog: each.hasLog)
     let (before, saltBefore) = (try SmallStore.texts(path, old), salt())
     let report = try Database.rotateEncryptionKey(of: path, from: old, to: new, rewriting: each.isRewriting)
-    let isCopied = each.isRewriting || new.kind == .rawKeyWithSalt
-    #expect(report.method == (isCopied ? .rewrite : .inPlace))
+    #expect(report.method == (each.isCopied ? .rewrite : .inPlace))
     #expect(!report.wasDone && report.isLogFoldedIn && report.oldKey == old.kind && report.newKey == new.kind)
-    #expect((saltBefore != salt()) == isCopied)
+    #expect((saltBefore != salt()) == each.isCopied)
     if new.kind == .rawKeyWithSalt { #expect(salt() == Data(repeating: 0x66, count: 16)) }
     #expect(Keys.error { _ = try Connection.open(path, key: old) } == .wrongKey)
     #expect(try SmallStore.texts(path, new) == before)

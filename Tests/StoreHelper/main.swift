@@ -13,6 +13,10 @@ import com_awareframework_ios_sensor_notification
 //   store-helper hold DB KEYFILE SQL              runs SQL in a write transaction and holds it until its input ends
 //   store-helper sensor DB KEYFILE COUNT [TEXT]   hands COUNT silent pushes to a sensor, prints each result
 //   store-helper adopt DB KEYFILE [STAGE [TO]]    adopts a plaintext store, and is killed when STAGE is done
+//   store-helper rotate DB OLDKEYFILE NEWKEYFILE [--rewrite]         prints "rotated", or "done" if it was already
+//   store-helper rotate-open DB OLDKEYFILE NEWKEYFILE [--rewrite]    as rotate, of a database that is open, into which it
+//                                                 then inserts a row and prints the outcome
+//   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
 
@@ -123,6 +127,35 @@ do {
       if arguments.count > 3, stage.rawValue == arguments[3] { kill(getpid(), SIGKILL) }
     }
     say(report.map { $0.isOnlyFinished ? "finished" : "adopted" } ?? "nothing")
+  case "rotate":
+    let report = try Database.rotateEncryptionKey(
+      of: path, from: key, to: try KeyFile.read(arguments[3]), rewriting: arguments.contains("--rewrite"))
+    say(report.wasDone ? "done" : "rotated")
+  case "rotate-open":
+    let new = try KeyFile.read(arguments[3])
+    let database = try Database(path: path, key: key, creating: false) { _ in }
+    func outcome(_ body: () throws -> String) throws -> String {
+      do { return try body() } catch let error as DatabaseError { return error.code.rawValue }
+    }
+    say(
+      try outcome {
+        let report = try database.rotateEncryptionKey(to: new, rewriting: arguments.contains("--rewrite"))
+        return report.wasDone ? "done" : "rotated"
+      })
+    say(
+      try outcome {
+        try database.write { try $0.run("INSERT INTO item (text) VALUES ('inserted')") }
+        return "inserted"
+      })
+    try database.close()
+  case "keep":
+    let connection = try Connection.open(path, key: key)
+    try connection.execute(arguments[3])
+    say("keeping")
+    _ = FileHandle.standardInput.readDataToEndOfFile()
+    if connection.isInTransaction { try connection.execute("COMMIT") }
+    try connection.run("INSERT INTO item (text) VALUES ('theirs')")
+    try connection.close()
   default:
     fatalError("no such command")
   }

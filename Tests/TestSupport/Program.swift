@@ -117,8 +117,29 @@ public enum Campaign {
   public static let isSanitized = ProcessInfo.processInfo.environment["SANITIZED"] != nil
 
   public static func count(_ short: Int) -> Int {
-    max(short, Int(ProcessInfo.processInfo.environment["CAMPAIGN"] ?? "") ?? 0)
+    max(short, length ?? 0)
   }
+
+  /// Whether this is a run that repeats them at length.
+  public static var isLong: Bool { length != nil }
+
+  /// Calls `body`. In a long run its first failure ends the process, and `folders` stay as they are then.
+  public static func run(keeping folders: TemporaryFolder..., body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      guard isLong else { throw error }
+      print("campaign: stopped at a loss; see \(folders.map(\.path).joined(separator: " and "))")
+      exit(1)
+    }
+  }
+
+  /// Prints what a campaign came to, in a long run.
+  public static func report(_ text: String) {
+    if isLong { print("campaign: \(text)") }
+  }
+
+  private static let length = Int(ProcessInfo.processInfo.environment["CAMPAIGN"] ?? "")
 }
 
 /// A generator with a fixed seed (SplitMix64), so that a failed run can be repeated.
