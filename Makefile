@@ -2,6 +2,8 @@
 # make demo              the main job from end to end, in a temporary folder
 # make test              the test-suite, on the SQLCipher that is installed
 # make test-sqlcipher4   the same on SQLCipher 4, unpacked beside an installed 3.4.1
+# make torture           the campaigns of kills and power cuts at length, with counts (CAMPAIGN=500: hours)
+# make torture-sqlcipher4  the same on SQLCipher 4
 # make lint | bench | sanitize | build | embed
 
 # The tests run one after another: many start processes and wait for them, which in parallel would starve the others.
@@ -11,8 +13,11 @@ SWIFT_FLAGS ?=
 BENCH_FLAGS ?=
 SQLCIPHER ?=
 PRIVATE := $(CURDIR)/.sqlcipher4
+CAMPAIGN ?= 50
+# A campaign is a suite whose name ends so; each stops at its first loss.
+CAMPAIGNS := --filter 'Campaign/'
 
-.PHONY: setup build demo test test-sqlcipher4 lint bench sanitize embed
+.PHONY: setup build demo test test-sqlcipher4 torture torture-sqlcipher4 lint bench sanitize embed
 
 setup:
 	@Scripts/setup $(SQLCIPHER)
@@ -31,6 +36,14 @@ test-sqlcipher4: setup
 	@Scripts/private-sqlcipher $(PRIVATE)
 	PKG_CONFIG_PATH=$(PRIVATE)/pkgconfig SQLCIPHER_SHELL=$(PRIVATE)/bin/sqlcipher EXPECT_SQLCIPHER=4 \
 	  $(SWIFT) test --no-parallel $(SWIFT_FLAGS) --scratch-path .build/sqlcipher4 -Xlinker -rpath -Xlinker $(PRIVATE)/lib
+
+torture torture-sqlcipher4: export CAMPAIGN := $(CAMPAIGN)
+
+torture: setup
+	$(SWIFT) test --no-parallel $(CAMPAIGNS)
+
+torture-sqlcipher4:
+	@$(MAKE) test-sqlcipher4 SWIFT_FLAGS="$(CAMPAIGNS)"
 
 lint: setup
 	@Scripts/lint
