@@ -54,20 +54,22 @@ final class RotatedStore {
   /// Which of the two keys opens the file in `folder`: it must be sound and hold every row.
   ///
   /// - Parameters:
+  ///   - more: rows that came after.
   ///   - row: inserted then.
   ///   - place: named when it is not so.
   func force(
-    in folder: TemporaryFolder, tryingNewFirst: Bool = false, inserting row: String? = nil, _ place: Comment = ""
+    in folder: TemporaryFolder, having more: [String] = [], tryingNewFirst: Bool = false, inserting row: String? = nil,
+    _ place: Comment = ""
   ) throws -> Force {
     var fitting: [Force] = []
     for force in tryingNewFirst ? [Force.new, .old] : [.old, .new] {
       do {
         let connection = try Connection.open(folder.path(Self.name), key: force == .old ? old : new)
         fitting.append(force)
-        try #require(try SmallStore.texts(connection) == rows, place)
+        try #require(try SmallStore.texts(connection) == rows + more, place)
         if let row {
           try connection.run("INSERT INTO item (text) VALUES (?)", .text(row))
-          try #require(try SmallStore.texts(connection) == rows + [row], place)
+          try #require(try SmallStore.texts(connection) == rows + more + [row], place)
         }
         try #require(try connection.integrityFaults() == [], place)
         try connection.close()
@@ -78,8 +80,8 @@ final class RotatedStore {
   }
 
   /// The rotation is complete: nothing but the file is left in `folder`, only the new key opens it, and it takes a row.
-  func requireRotated(in folder: TemporaryFolder, _ place: Comment = "") throws {
-    try #require(try force(in: folder, inserting: "one more", place) == .new, place)
+  func requireRotated(in folder: TemporaryFolder, having more: [String] = [], _ place: Comment = "") throws {
+    try #require(try force(in: folder, having: more, inserting: "one more", place) == .new, place)
     try #require(folder.names == [Self.name], place)
   }
 }

@@ -74,6 +74,11 @@ public struct FileRecording: Sendable {
   /// How many operations there are to cut the program off at.
   public var count: Int { operations.lazy.filter(\.counts).count }
 
+  /// How many of them come before the program's first output.
+  public var countBeforeOutput: Int {
+    operations.prefix { if case .said = $0 { false } else { true } }.filter(\.counts).count
+  }
+
   init(_ record: Data) throws {
     var reader = Reader(bytes: [UInt8](record))
     var operations: [Operation] = []
