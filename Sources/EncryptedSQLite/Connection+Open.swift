@@ -134,6 +134,7 @@ extension Connection {
       owner = connection
       let status = key.withUnsafeBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
       guard status == SQLITE_OK else { throw connection.error(status) }
+      silenceLog(handle)
       if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
       // Reads and decrypts the first page, so that a wrong key fails here and not at the first row.
       _ = try connection.integer("SELECT count(*) FROM sqlite_master")
@@ -187,13 +188,18 @@ extension Connection {
   /// Silences SQLCipher's own log, then asks for the cipher's version: a plain SQLite answers with no row, and would
   /// take the key without a word and write plaintext.
   static func proveCipher(_ handle: OpaquePointer) throws -> String {
-    sqlite3_exec(handle, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
+    silenceLog(handle)
     guard let version = firstText(handle, "PRAGMA cipher_version") else {
       throw DatabaseError(
         .cipherUnavailable,
         "the SQLite library in this process does not encrypt: link SQLCipher, and no other SQLite before it")
     }
     return version
+  }
+
+  /// Before the key is given, and after: the first key of a process sets SQLCipher's log up anew.
+  private static func silenceLog(_ handle: OpaquePointer) {
+    sqlite3_exec(handle, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
   }
 
   /// The version of the SQLCipher that this process has.
