@@ -93,26 +93,20 @@ struct KeyRotation {
       let hadLog = try connection.text("PRAGMA journal_mode") == "wal"
       try requireSpace(try connection.byteCount)
       try connection.requireSound()
-      let before = try naming {
-        try connection.lockOutOthers()
-        return try TableCounts(connection)
-      }
-      try stopIfInterrupted()
-      var proved = clock.seconds
-      try NewFile.withFileAside(beside: path) { aside in
-        try connection.export(to: aside, key: new, isInterrupted: options.isInterrupted)
-        let exported = clock.seconds
-        let copy = try FileState(aside, new, options.busyTimeout, hasLog: hadLog)
-        proved += clock.seconds - exported
-        guard copy.counts == before else {
-          throw DatabaseError(
-            .rotationFailed,
-            "the copy of \(path) does not hold what the file holds; the old key is in force: run verify")
+      let before: TableCounts
+      var proved = 0.0
+      do {
+        before = try naming {
+          try connection.lockOutOthers()
+          return try TableCounts(connection)
         }
-        try FileSystem.takeOwner(of: path, for: aside, keepingMode: true)
-        try FileSystem.sync(aside)
         try stopIfInterrupted()
-        guard rename(aside, path) == 0 else { throw FileSystem.error("replace", path, errno) }
+        proved = clock.seconds
+        proved += try replaceByCopy(connection, before, hadLog: hadLog)
+      } catch {
+        // The file is still there, and goes back into the mode that it was in.
+        if hadLog { try? connection.useWriteAheadLog() }
+        throw error
       }
       // The lock was held until now.
       try? connection.closeReplaced()
@@ -130,6 +124,28 @@ struct KeyRotation {
     } catch {
       try? connection.close()
       throw error
+    }
+  }
+
+  /// Puts a copy that was read back, and is on the disk, in the place of the file, whose lock is held.
+  ///
+  /// - Returns: the seconds that reading back took.
+  private func replaceByCopy(_ connection: Connection, _ before: TableCounts, hadLog: Bool) throws -> Double {
+    try NewFile.withFileAside(beside: path) { aside in
+      try connection.export(to: aside, key: new, isInterrupted: options.isInterrupted)
+      let clock = Clock()
+      let copy = try FileState(aside, new, options.busyTimeout, hasLog: hadLog)
+      let proving = clock.seconds
+      guard copy.counts == before else {
+        throw DatabaseError(
+          .rotationFailed,
+          "the copy of \(path) does not hold what the file holds; the old key is in force: run verify")
+      }
+      try FileSystem.takeOwner(of: path, for: aside, keepingMode: true)
+      try FileSystem.sync(aside)
+      try stopIfInterrupted()
+      guard rename(aside, path) == 0 else { throw FileSystem.error("replace", path, errno) }
+      return proving
     }
   }
 
