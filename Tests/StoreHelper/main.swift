@@ -34,6 +34,7 @@ func peakMemory() -> Int {
 let arguments = Array(CommandLine.arguments.dropFirst())
 let (command, path) = (arguments[0], arguments[1])
 let key = try KeyFile.read(arguments[2])
+let newKey = command.hasPrefix("rotate") ? try KeyFile.read(arguments[3]) : nil
 if ProcessInfo.processInfo.environment["AS_NOBODY"] == "1", geteuid() == 0 {
   guard setgid(65534) == 0, setuid(65534) == 0 else { fatalError("cannot give up root") }
 }
@@ -129,17 +130,16 @@ do {
     say(report.map { $0.isOnlyFinished ? "finished" : "adopted" } ?? "nothing")
   case "rotate":
     let report = try Database.rotateEncryptionKey(
-      of: path, from: key, to: try KeyFile.read(arguments[3]), rewriting: arguments.contains("--rewrite"))
+      of: path, from: key, to: newKey!, rewriting: arguments.contains("--rewrite"))
     say(report.wasDone ? "done" : "rotated")
   case "rotate-open":
-    let new = try KeyFile.read(arguments[3])
     let database = try Database(path: path, key: key, creating: false) { _ in }
     func outcome(_ body: () throws -> String) throws -> String {
       do { return try body() } catch let error as DatabaseError { return error.code.rawValue }
     }
     say(
       try outcome {
-        let report = try database.rotateEncryptionKey(to: new, rewriting: arguments.contains("--rewrite"))
+        let report = try database.rotateEncryptionKey(to: newKey!, rewriting: arguments.contains("--rewrite"))
         return report.wasDone ? "done" : "rotated"
       })
     say(
