@@ -80,6 +80,10 @@ extension Connection {
         try execute("DETACH target")
       } catch {
         if isInTransaction { try? execute("ROLLBACK") }
+        // An export tells of every end as of a mistake in SQL.
+        guard !query() else {
+          throw DatabaseError(.cancelled, "the copy of \(path) was interrupted; \(path) is as it was")
+        }
         throw error
       }
     }

@@ -2,21 +2,29 @@ import Foundation
 
 extension Database {
   /// Gives the file another key. This database's own connections go on under it; those of other processes open the file
-  /// anew at their next call, or get `keyChanged`.
+  /// anew at their next call, or get `keyChanged`. The file may be under the key already, as when a rotation is asked for
+  /// again: that is confirmed.
   ///
   /// In place, the salt stays. A key with a salt of its own (96 digits), or `rewriting`, goes through a verified copy,
   /// for which nobody else may have the file open. Both want free space of about the file's size.
   ///
   /// - Throws: `rotationUnconfirmed`: keep both keys, and call it again. Every other error means that the old key is in
-  ///   force and that nothing was changed: `invalidArgument` (the new key is the old one), `busy`, `diskFull`,
-  ///   `corrupt`, `rotationFailed`, and those of opening.
+  ///   force and that nothing was changed: `busy`, `diskFull`, `corrupt`,
+  ///   `rotationFailed`, and those of opening.
   public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
-    try withoutConnections { old in
-      let report = try KeyRotation(
-        path: path, old: old, new: new, options: .init(isRewriting: rewriting, busyTimeout: options.busyTimeout)
-      ).run()
-      return (report, new)
+    let rotation = { [path, options] (old: EncryptionKey) in
+      KeyRotation(
+        path: path, old: old, new: new, options: .init(isRewriting: rewriting, busyTimeout: options.busyTimeout))
     }
+    // The same key with another salt is no other key, and goes on to be refused.
+    if keyInForce == new {
+      return try withWriter { connection in
+        try KeyRotation.makeDurable(connection)
+        return try rotation(new).reportDone()
+      }
+    }
+    let isCopied = rewriting || new.kind == .rawKeyWithSalt
+    return try rotating(to: new, reading: !isCopied) { try rotation($0).run() }
   }
 
   /// Gives the file at `path` another key, or confirms that an earlier call has.
@@ -24,7 +32,7 @@ extension Database {
   /// - Parameters:
   ///   - busyTimeout: how long to wait for other users of the file, in seconds.
   ///   - isInterrupted: asked until the change begins; true ends the rotation with `cancelled`, the old key in force.
-  /// - Throws: as ``rotateEncryptionKey(to:rewriting:)``.
+  /// - Throws: as ``rotateEncryptionKey(to:rewriting:)``; `invalidArgument` when both keys are the same.
   public static func rotateEncryptionKey(
     of path: String, from old: EncryptionKey, to new: EncryptionKey, rewriting: Bool = false, busyTimeout: Double = 5,
     isInterrupted: @escaping () -> Bool = { false }

@@ -57,16 +57,18 @@ public final class Database: Sendable {
     }
     // Fails here and now, not at the first row.
     try writer.run { _ in }
-    if isRotationPending, options.access == .readWrite { finishRotation(to: key) }
+    guard previous != nil, options.access == .readWrite else { return }
+    // Done already, it is made durable: whoever keeps the keys may drop the previous one from now on. What stands in the
+    // way of finishing it may be gone at the next opening.
+    if isRotationPending {
+      _ = try? rotateEncryptionKey(to: key)
+    } else {
+      _ = try writer.run { try KeyRotation.makeDurable($0) }
+    }
   }
 
   /// Whether the file is under the previous key: a rotation was cut short, and could not be finished yet.
   public var isRotationPending: Bool { keys.isPreviousInForce }
-
-  private func finishRotation(to key: EncryptionKey) {
-    // What stands in its way now may be gone at the next opening.
-    _ = try? rotateEncryptionKey(to: key)
-  }
 
   /// Makes a new encrypted file at `path`: complete, or not at all.
   ///
@@ -117,17 +119,29 @@ public final class Database: Sendable {
     try writer.run(body)
   }
 
-  /// Calls `body` with the key, while this database has no connection that writes, and goes on under the key that it
-  /// gives back. Reading goes on, and opens the file anew when `body` has changed it.
-  func withoutConnections<Result>(_ body: (EncryptionKey) throws -> (Result, EncryptionKey)) throws -> Result {
-    // One that rests would keep others from having the file to themselves.
-    try reader.withoutConnection {}
-    return try writer.withoutConnection {
-      let (result, new) = try body(keys.current)
-      keys.change(to: new)
-      return result
+  /// Calls `body` with the key in force, while this database has no connection that writes, nor one that reads unless
+  /// `reading`. Whoever reads meanwhile opens the file anew under whichever key fits.
+  func rotating<Result>(to new: EncryptionKey, reading: Bool, _ body: (EncryptionKey) throws -> Result) throws -> Result
+  {
+    try writer.withoutConnection {
+      let old = keys.current
+      let before = keys.state
+      keys.expect(new, after: old)
+      do {
+        let result = try reading ? body(old) : reader.withoutConnection { try body(old) }
+        keys.expect(new, after: nil)
+        return result
+      } catch let error as DatabaseError where error.code == .rotationUnconfirmed {
+        throw error
+      } catch {
+        keys.state = before
+        throw error
+      }
     }
   }
+
+  /// The key that opened the file last.
+  var keyInForce: EncryptionKey { keys.current }
 
   /// Ends all work and closes the file; the write-ahead log is folded in unless another process reads it.
   public func close() throws {
@@ -140,39 +154,48 @@ public final class Database: Sendable {
 ///
 /// - Note: `@unchecked Sendable`: all state is guarded by `lock`.
 private final class KeysInForce: @unchecked Sendable {
+  struct State {
+    var key: EncryptionKey
+    var previous: EncryptionKey?
+    /// Whether the file is under the previous key, as far as is known.
+    var isPrevious = false
+
+    var current: EncryptionKey { isPrevious ? previous ?? key : key }
+  }
+
   private let lock = NSLock()
-  private var key: EncryptionKey
-  private var previous: EncryptionKey?
-  private var isPrevious = false
+  private var guarded: State
 
   init(_ key: EncryptionKey, _ previous: EncryptionKey?) {
-    self.key = key
-    self.previous = previous.flatMap { $0 == key ? nil : $0 }
+    guarded = State(key: key, previous: previous.flatMap { $0 == key ? nil : $0 })
+  }
+
+  var state: State {
+    get { withLock { $0 } }
+    set { withLock { $0 = newValue } }
   }
 
   /// The key that opened the file last, or is to be tried first.
-  var current: EncryptionKey { withLock { isPrevious ? previous ?? key : key } }
+  var current: EncryptionKey { state.current }
 
-  var isPreviousInForce: Bool { withLock { isPrevious } }
+  var isPreviousInForce: Bool { state.isPrevious }
 
-  func change(to new: EncryptionKey) {
-    withLock {
-      key = new
-      previous = nil
-      isPrevious = false
-    }
+  /// From now on the file is under `new`, or still under `old` where that is given.
+  func expect(_ new: EncryptionKey, after old: EncryptionKey?) {
+    state = State(key: new, previous: old, isPrevious: old != nil)
   }
 
   /// Opens the file under the key that fitted last, or else under the other one: another process may have finished the
   /// rotation.
   func open(_ path: String, _ options: Connection.Options) throws -> Connection {
+    let tried = state
     do {
-      return try Connection.open(path, key: current, options: options)
+      return try Connection.open(path, key: tried.current, options: options)
     } catch let error as DatabaseError where error.code == .wrongKey {
-      guard let other = withLock({ isPrevious ? key : previous }) else { throw error }
+      guard let other = tried.isPrevious ? tried.key : tried.previous else { throw error }
       do {
         let connection = try Connection.open(path, key: other, options: options)
-        withLock { isPrevious.toggle() }
+        withLock { if $0.current != other { $0.isPrevious.toggle() } }
         return connection
       } catch let second as DatabaseError where second.code == .wrongKey {
         throw error
@@ -180,9 +203,9 @@ private final class KeysInForce: @unchecked Sendable {
     }
   }
 
-  private func withLock<Result>(_ body: () -> Result) -> Result {
+  private func withLock<Result>(_ body: (inout State) -> Result) -> Result {
     lock.lock()
     defer { lock.unlock() }
-    return body()
+    return body(&guarded)
   }
 }

@@ -24,6 +24,16 @@ public protocol EncryptionKeyStore: Sendable {
   func discard() throws
 }
 
+extension EncryptionKeyStore {
+  /// Makes `new` the current key, under which the store is now, whatever another process has done to the staged one.
+  package func confirm(_ new: EncryptionKey) throws {
+    try promote()
+    guard try load().current != new else { return }
+    try stage(new)
+    try promote()
+  }
+}
+
 /// What a key store holds.
 public struct StoredKeys: Sendable, Equatable {
   public let current: EncryptionKey

@@ -9,7 +9,14 @@ public struct FileKeyStore: EncryptionKeyStore {
   package var stagedPath: String { path + ".staged" }
 
   public func load() throws -> StoredKeys {
-    StoredKeys(current: try KeyFile.read(path), staged: try readStaged())
+    let staged = try readStaged()
+    do {
+      return StoredKeys(current: try KeyFile.read(path), staged: staged)
+    } catch let error as DatabaseError where error.code == .keyNotFound {
+      // Somebody removed the current one: the other may be in force.
+      guard let staged else { throw error }
+      return StoredKeys(current: staged)
+    }
   }
 
   public func create() throws -> EncryptionKey {

@@ -27,11 +27,11 @@ extension FileSystem {
       try zeros.withUnsafeBytes { try write(UnsafeRawBufferPointer(rebasing: $0[..<count]), to: descriptor, path) }
       rest -= count
       if isFirst {
-        guard fsync(descriptor) == 0 else { throw error("write", path, errno) }
+        guard flush(descriptor) == 0 else { throw error("write", path, errno) }
         passing()
       }
     }
-    guard fsync(descriptor) == 0 else { throw error("write", path, errno) }
+    guard flush(descriptor) == 0 else { throw error("write", path, errno) }
     try remove(path)
   }
 

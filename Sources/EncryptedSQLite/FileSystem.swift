@@ -67,7 +67,7 @@ package enum FileSystem {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw error("open", path, errno) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw error("write", path, errno) }
+    guard flush(descriptor) == 0 else { throw error("write", path, errno) }
   }
 
   /// The last component of `path`.

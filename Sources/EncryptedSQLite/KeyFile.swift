@@ -45,21 +45,20 @@ public enum KeyFile {
   /// - Throws: `alreadyExists`; `notFound` (no such folder), `permissionDenied`, `diskFull`, `inputOutput`. A file that
   ///   could not be completed is removed again.
   public static func create(_ path: String, _ key: EncryptionKey) throws {
-    let descriptor = try FileSystem.createForOwner(path, "make the key file")
-    defer { close(descriptor) }
-    do {
+    let path = try FileSystem.absolute(path)
+    // Under its name it is complete: half of a raw key would be taken for a passphrase.
+    let isNew = try NewFile.publish(path) { aside in
+      let descriptor = open(aside, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+      guard descriptor >= 0 else { throw FileSystem.error("make the key file", path, errno) }
+      defer { close(descriptor) }
       try key.withUnsafeBytes { bytes in
         try FileSystem.write(bytes, to: descriptor, path)
         // After a CR it would make a CRLF, and reading would take the key's own last byte away.
         guard bytes.last != UInt8(ascii: "\r") else { return }
         try [UInt8(ascii: "\n")].withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
       }
-      guard fsync(descriptor) == 0 else { throw FileSystem.error("write", path, errno) }
-      try FileSystem.syncFolder(of: path)
-    } catch {
-      unlink(path)
-      throw error
     }
+    guard isNew else { throw FileSystem.error("make the key file", path, EEXIST) }
   }
 
   private static func read(descriptor: Int32, name: String, untilNewline: Bool = false) throws -> EncryptionKey {

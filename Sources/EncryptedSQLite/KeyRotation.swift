@@ -26,14 +26,14 @@ struct KeyRotation {
     guard !old.isSameKey(as: new) else {
       throw DatabaseError(.invalidArgument, "the new key is the old one: make another key, as with keygen")
     }
-    let connection: Connection
     do {
-      connection = try open(old)
-    } catch let error as DatabaseError where error.code == .wrongKey {
+      let connection = try open(old)
+      return try options.isRewriting || new.kind == .rawKeyWithSalt ? rewrite(connection) : rotateInPlace(connection)
+    } catch let error as DatabaseError where [.wrongKey, .keyChanged, .fileReplaced].contains(error.code) {
+      // Another run has come before this one, or between its steps.
       guard let report = try confirmEarlierRun() else { throw error }
       return report
     }
-    return try options.isRewriting || new.kind == .rawKeyWithSalt ? rewrite(connection) : rotateInPlace(connection)
   }
 
   // MARK: In place
@@ -56,7 +56,9 @@ struct KeyRotation {
     let isSynced = (try? FileSystem.syncFolder(of: path)) != nil
     let rotated = clock.seconds
     let after = try decide(hint)
-    guard isSynced, after.counts == before else {
+    // A commit that complained may not be on the medium, though the file reads as if it were.
+    let isDurable = try isSynced && (hint == nil || confirm(open(new)))
+    guard isDurable, after.counts == before else {
       throw unconfirmed("it could not be compared with what it held")
     }
     return report(
@@ -74,6 +76,9 @@ struct KeyRotation {
       return state
     } catch let error as DatabaseError where error.code == .wrongKey {
       guard (try? opens(under: old)) == true else { throw unconfirmed("neither key opens it now") }
+      // Frames of a commit whose sync failed may still stand in the log, and be taken for whole by whoever opens the file
+      // when all others are gone. A commit of its own, under the old key, overwrites their beginning.
+      guard hint == nil || (try? settle()) != nil else { throw unconfirmed("its log cannot be written") }
       let code = hint.map(\.code) ?? .rotationFailed
       let known: [DatabaseError.Code] = [.busy, .diskFull, .inputOutput, .corrupt]
       throw DatabaseError(
@@ -90,6 +95,12 @@ struct KeyRotation {
   private func rewrite(_ connection: Connection) throws -> RotationReport {
     let clock = Clock()
     do {
+      guard try FileStatus(path)?.names ?? 1 == 1 else {
+        throw DatabaseError(
+          .otherNames,
+          "\(path) has a second name (a hard link), which would stay under the old key: remove it, or make it a copy of "
+            + "its own")
+      }
       let hadLog = try connection.text("PRAGMA journal_mode") == "wal"
       try requireSpace(try connection.byteCount)
       try connection.requireSound()
@@ -173,14 +184,63 @@ struct KeyRotation {
       connection = try open(new)
     } catch let error as DatabaseError where error.code == .wrongKey {
       return nil
+    } catch let error as DatabaseError {
+      throw unconfirmed(error.message)
     }
-    NewFile.removeAbandoned(beside: path)
-    let isLogFoldedIn = (try? connection.foldLogIn()) != nil
-    try connection.close()
-    try FileSystem.syncFolder(of: path)
-    let state = try FileState(path, new, options.busyTimeout)
-    return report(
-      .inPlace, state, isLogFoldedIn: isLogFoldedIn, proving: clock.seconds, rotating: 0, wasDone: true)
+    let isLogFoldedIn: Bool
+    do {
+      NewFile.removeAbandoned(beside: path)
+      isLogFoldedIn = try Self.makeDurable(connection)
+      try connection.close()
+    } catch let error as DatabaseError {
+      throw unconfirmed(error.message)
+    }
+    return try reportDone(isLogFoldedIn: isLogFoldedIn, clock)
+  }
+
+  /// The report on a file that is under the new key already.
+  func reportDone(isLogFoldedIn: Bool = true, _ clock: Clock = Clock()) throws -> RotationReport {
+    do {
+      let state = try FileState(path, new, options.busyTimeout)
+      return report(
+        .inPlace, state, isLogFoldedIn: isLogFoldedIn, proving: clock.seconds, rotating: 0, wasDone: true)
+    } catch let error as DatabaseError {
+      throw unconfirmed(error.message)
+    }
+  }
+
+  /// Brings what `connection` sees to the medium: the log, whoever reads from it, and the names in the folder.
+  ///
+  /// - Returns: whether the log is folded in, so that the main file alone is under its key.
+  @discardableResult
+  static func makeDurable(_ connection: Connection) throws -> Bool {
+    let synchronous = try connection.integer("PRAGMA synchronous") ?? 2
+    try connection.execute("PRAGMA synchronous = EXTRA")
+    defer { try? connection.execute("PRAGMA synchronous = \(synchronous)") }
+    var isFoldedIn = true
+    do {
+      // The log is synced before its first page is copied, also where a reader keeps it from being emptied.
+      try connection.foldLogIn()
+    } catch let error as DatabaseError where error.code == .busy {
+      isFoldedIn = false
+    }
+    try FileSystem.syncFolder(of: connection.path)
+    return isFoldedIn
+  }
+
+  private func confirm(_ connection: Connection) throws -> Bool {
+    defer { try? connection.close() }
+    return (try? Self.makeDurable(connection)) != nil
+  }
+
+  /// Commits something under the old key, which changes nothing.
+  private func settle() throws {
+    let connection = try open(old)
+    defer { try? connection.close() }
+    try connection.execute("PRAGMA synchronous = EXTRA")
+    try connection.writeTransaction {
+      try connection.execute("PRAGMA user_version = \(try connection.integer("PRAGMA user_version") ?? 0)")
+    }
   }
 
   private func stopIfInterrupted() throws {
@@ -262,7 +322,7 @@ private struct TableCounts: Equatable {
 }
 
 /// Seconds since its making, whatever happens to the time of day.
-private struct Clock {
+struct Clock {
   private let start = DispatchTime.now()
   var seconds: Double { Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9 }
 }

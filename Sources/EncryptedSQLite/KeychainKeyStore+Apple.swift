@@ -21,10 +21,11 @@
     }
 
     public func load() throws -> StoredKeys {
-      guard let current = try read(.current) else {
+      let staged = try read(.staged)
+      guard let current = try read(.current) ?? staged else {
         throw DatabaseError(.keyNotFound, "the Keychain holds no key of the service \(service)")
       }
-      return StoredKeys(current: current, staged: try read(.staged))
+      return StoredKeys(current: current, staged: staged == current ? nil : staged)
     }
 
     public func create() throws -> EncryptionKey {
@@ -62,6 +63,8 @@
     private func query(_ account: Account) -> [CFString: Any] {
       var query: [CFString: Any] = [
         kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: account.rawValue,
+        // On macOS the other Keychain knows neither accessibility nor "this device only".
+        kSecUseDataProtectionKeychain: true,
       ]
       if let accessGroup { query[kSecAttrAccessGroup] = accessGroup }
       return query

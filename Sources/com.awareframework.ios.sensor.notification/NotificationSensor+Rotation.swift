@@ -5,8 +5,8 @@ import NotificationStore
 extension NotificationSensor {
   /// Gives the store another key. This sensor goes on under it.
   ///
-  /// With an `encryptionKeyStore` the new key is staged there first and promoted at the end, and a rotation that is cut
-  /// short is finished at the next opening. Without one, the app keeps both keys until it is told of the success, and from
+  /// With an `encryptionKeyStore` the new key is staged there first and promoted at the end. A rotation that failed or was
+  /// cut short stays staged, and is finished at the next opening: another process may be at it already. Without one, the app keeps both keys until it is told of the success, and from
   /// then on configures the new one as `dbEncryptionKey`; after a cut it gives the old one as `dbPreviousEncryptionKey`.
   ///
   /// - Parameter completionHandler: is called with the report, or with the error. After `rotationUnconfirmed` either key
@@ -31,20 +31,17 @@ extension NotificationSensor {
     let report: RotationReport
     do {
       report = try store.rotateEncryptionKey(to: new)
-    } catch let error as DatabaseError {
-      switch keys {
-      case .kept(let keyStore)? where error.code != .rotationUnconfirmed: try? keyStore.discard()
-      case .given(let old, _)? where error.code == .rotationUnconfirmed:
-        config.previousEncryptionKey = old
+    } catch let error as DatabaseError where error.code == .rotationUnconfirmed {
+      if case .given(let key, let previous)? = keys {
+        config.previousEncryptionKey = store.isRotationPending ? previous ?? key : key
         config.encryptionKey = new
-      default: break
       }
       throw error
     }
     switch keys {
     case .kept(let keyStore)?:
       do {
-        try keyStore.promote()
+        try keyStore.confirm(new)
       } catch {
         throw DatabaseError(
           .rotationUnconfirmed,

@@ -60,7 +60,7 @@ struct StoreSettings {
           "\(path) is still under its previous key, for a rotation could not be finished now: the next opening tries again"
         ))
     } else {
-      do { try keys.confirm() } catch { report(DatabaseError(describing: error)) }
+      do { try keys.confirm(key) } catch { report(DatabaseError(describing: error)) }
     }
     return store
   }
@@ -98,7 +98,9 @@ enum ConfiguredKeys {
       do {
         keys = try keyStore.load()
       } catch let error as DatabaseError where error.code == .keyNotFound {
-        guard FileSystem.size(path) == 0 || PlaintextStore.isPlaintext(at: path) else {
+        // What cannot be looked at may be a store.
+        guard try FileStatus(path) == nil && FileStatus(path + "-wal") == nil || PlaintextStore.isPlaintext(at: path)
+        else {
           throw DatabaseError(
             .keyLost,
             "\(path) is there and its key is not (\(error.message)): bring the key back; without it the records are lost, and "
@@ -116,8 +118,8 @@ enum ConfiguredKeys {
     }
   }
 
-  /// The key to open with has opened the store: a key store keeps no other.
-  func confirm() throws {
-    if case .kept(let keyStore) = self { try keyStore.promote() }
+  /// The key to open with has opened the store, and that is on the medium: a key store keeps no other.
+  func confirm(_ key: EncryptionKey) throws {
+    if case .kept(let keyStore) = self { try keyStore.confirm(key) }
   }
 }

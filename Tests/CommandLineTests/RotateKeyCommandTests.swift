@@ -129,8 +129,28 @@ import Testing
     #expect(result.errors.contains("is in use by another program"))
     holder.closeInput()
     #expect(holder.finish().status == 0)
+    #expect(result.errors.contains("waits in \(new).staged"))
     #expect(try count(study.keyFile) == 20)
-    #expect(study.folder.names == ["study.db", "study.key"])
+    #expect(study.folder.names == ["new.key.staged", "study.db", "study.key"])
+    #expect(try rotate(["--generate"]).status == 0)
+    #expect(study.folder.names == ["new.key", "study.db", "study.key"])
+  }
+
+  /// The second finds the first's staged key; whichever comes first, its key is not lost.
+  @Test func severalRunsAtOnceEndWithTheKeyThatOpens() throws {
+    for round in 0..<Campaign.count(4) {
+      let old = round == 0 ? study.keyFile : study.folder.path("key\(round - 1)")
+      let next = study.folder.path("key\(round)")
+      let runs = try (0..<3).map { _ in
+        try Program.start(
+          Program.tool,
+          ["rotate-key", "--db", study.database, "--key-file", old, "--new-key-file", next, "--generate"])
+      }
+      let results = runs.map { $0.finish() }
+      #expect(results.contains { $0.status == 0 })
+      #expect(try count(next) == 20, "\(results.map(\.errors))")
+      #expect(!FileManager.default.fileExists(atPath: next + ".staged"))
+    }
   }
 
   @Test func missingOptionsAreNamed() throws {
@@ -150,6 +170,6 @@ import Testing
     #expect([0, 130].contains(result.status))
     #expect(try count(result.status == 0 ? new : study.keyFile) == 20_020 - 20)
     #expect(try count(result.status == 0 ? study.keyFile : new) == nil)
-    #expect(study.folder.names == (result.status == 0 ? ["new.key"] : []) + ["study.db", "study.key"])
+    #expect(study.folder.names == [result.status == 0 ? "new.key" : "new.key.staged", "study.db", "study.key"])
   }
 }

@@ -54,6 +54,21 @@ import Testing
     #expect(try store.load() == StoredKeys(current: key))
   }
 
+  @Test func aStagedKeyWhoseCurrentOneIsGoneIsTheKey() throws {
+    try store.stage(Keys.passphrase)
+    #expect(try store.load() == StoredKeys(current: Keys.passphrase))
+  }
+
+  @Test func confirmingMakesTheKeyCurrentWhateverHappenedToTheStagedOne() throws {
+    _ = try store.create()
+    try store.stage(Keys.passphrase)
+    try store.discard()
+    try store.confirm(Keys.passphrase)
+    #expect(try store.load() == StoredKeys(current: Keys.passphrase))
+    try store.confirm(Keys.passphrase)
+    #expect(try store.load() == StoredKeys(current: Keys.passphrase))
+  }
+
   @Test func aFileThatOthersCanReadIsRefused() throws {
     _ = folder.write("key", Keys.rawText, mode: 0o644)
     #expect(Keys.error { _ = try store.load() } == .keyExposed)

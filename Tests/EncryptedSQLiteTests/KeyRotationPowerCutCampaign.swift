@@ -57,10 +57,15 @@ struct KeyRotationPowerCutCampaign {
       let force = try store.force(in: copy, tryingNewFirst: Bool.random(using: &random), place)
       outcomes[force, default: 0] += 1
       try #require(!isSaid || force == .new, place)
+      // What the disk kept of a copy without its marker is nobody's to remove.
+      let names = folder.names
+      for name in names {
+        if let end = name.range(of: "-db"), !names.contains(String(name[..<end.lowerBound])) {
+          unlink(folder.path(name))
+        }
+      }
       _ = try Database.rotateEncryptionKey(
         of: folder.path(RotatedStore.name), from: store.old, to: store.new, rewriting: mode.isRewriting)
-      // A copy under way may be left without its marker, where the disk kept the one name and not the other.
-      for name in folder.names where name.hasSuffix("-db") { unlink(folder.path(name)) }
       try store.requireRotated(in: folder, place)
     }
     try #require(isSaid)

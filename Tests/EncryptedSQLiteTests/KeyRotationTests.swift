@@ -88,6 +88,29 @@ import Testing
     #expect(folder.names == ["store.db"])
   }
 
+  @Test(arguments: [true, false]) func theDatabaseIsReadAllTheWhile(_ isRewriting: Bool) throws {
+    let database = try SmallStore.open(path, Keys.raw)
+    try database.write { try $0.execute(SmallStore.noise) }
+    let reads = DispatchQueue(label: "reads")
+    let failures = Failures()
+    let other = DispatchGroup()
+    reads.async(group: other) {
+      while !failures.isOver {
+        do {
+          _ = try database.read { try $0.integer("SELECT count(*) FROM item") }
+        } catch {
+          failures.add("\(error)")
+        }
+      }
+    }
+    for key in [Self.otherKeys[0], Keys.rawText, Self.otherKeys[2]] {
+      _ = try database.rotateEncryptionKey(to: EncryptionKey(key), rewriting: isRewriting)
+    }
+    failures.end()
+    other.wait()
+    #expect(failures.texts == [])
+  }
+
   @Test func anotherDatabaseOnTheFileGetsKeyChangedAndWritesNothing() throws {
     let one = try SmallStore.open(path, Keys.raw)
     let other = try SmallStore.open(path, Keys.raw)
@@ -103,4 +126,18 @@ import Testing
     try one.close()
     #expect(try SmallStore.texts(path, new) == ["theirs", "mine"])
   }
+}
+
+/// What went wrong on another thread, until that is told to end.
+///
+/// - Note: `@unchecked Sendable`: guarded by `lock`.
+private final class Failures: @unchecked Sendable {
+  private let lock = NSLock()
+  private var found: [String] = []
+  private var ended = false
+
+  var texts: [String] { lock.withLock { found } }
+  var isOver: Bool { lock.withLock { ended } }
+  func add(_ text: String) { lock.withLock { found.append(text) } }
+  func end() { lock.withLock { ended = true } }
 }

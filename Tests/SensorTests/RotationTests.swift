@@ -41,12 +41,27 @@ extension SensorTests {
       #expect(bench.observer.errors.snapshot.isEmpty)
     }
 
+    @Test("Asked for again, a rotation is confirmed") func again() throws {
+      _ = bench.push(["n": 1])
+      #expect(try #require(try rotate(newText)).get().wasDone == false)
+      #expect(try #require(try rotate(newText)).get().wasDone)
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try payloads(newText).count == 2)
+      #expect(bench.observer.errors.snapshot.isEmpty)
+    }
+
     @Test("A rotation that is not possible leaves the old key, and says why") func refused() throws {
       _ = bench.push(["n": 1])
-      #expect(try #require(try rotate(Keys.rawText)).failure?.code == .invalidArgument)
+      let keyFile = bench.folder.write("key", Keys.rawText)
+      let holder = try Program.start(
+        Program.helper, ["hold", bench.path, keyFile, "DELETE FROM ios_silent_push WHERE 0"])
+      #expect(holder.waitForLine("holding"))
+      #expect(try #require(try rotate(newText)).failure?.code == .busy)
+      holder.closeInput()
+      #expect(holder.finish().status == 0)
       #expect(bench.push(["n": 2]) == .newData)
       #expect(try payloads(Keys.rawText).count == 2)
-      #expect(bench.observer.errors.snapshot.map(\.code) == [.invalidArgument])
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.busy])
     }
 
     @Test("dbPreviousEncryptionKey: a rotation that was cut short is finished at the next opening") func previous()
@@ -126,13 +141,49 @@ extension SensorTests {
       #expect(try keyStore.load() == StoredKeys(current: EncryptionKey(newText)))
     }
 
-    @Test("A refused rotation leaves nothing staged") func discarded() throws {
+    @Test("A rotation that another process finished first ends well, and the key store keeps the new key")
+    func finishedElsewhere() throws {
       let keyStore = keep()
       _ = bench.push(["n": 1])
-      let key = try keyStore.load().current
-      let text = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      #expect(try #require(try rotate(text)).failure?.code == .invalidArgument)
-      #expect(try keyStore.load() == StoredKeys(current: key))
+      let old = try keyStore.load().current
+      let new = try EncryptionKey(newText)
+      // What an extension would do with the staged key.
+      try keyStore.stage(new)
+      _ = try Database.rotateEncryptionKey(of: bench.path, from: old, to: new)
+      try keyStore.promote()
+      _ = try #require(try rotate(newText))
+      _ = bench.push(["n": 2])
+      #expect(bench.push(["n": 3]) == .newData)
+      #expect(try keyStore.load() == StoredKeys(current: new))
+      #expect(try payloads(newText) == (1...3).map { #"{"n":\#($0)}"# })
+    }
+
+    @Test("A key store that cannot promote leaves both keys, and the next opening promotes") func promoteFails() throws
+    {
+      final class Failing: EncryptionKeyStore {
+        let inner: FileKeyStore
+        let fails = com_awareframework_ios_sensor_notification.Locked(true)
+        init(_ inner: FileKeyStore) { self.inner = inner }
+        func load() throws -> StoredKeys { try inner.load() }
+        func create() throws -> EncryptionKey { try inner.create() }
+        func stage(_ new: EncryptionKey) throws { try inner.stage(new) }
+        func promote() throws {
+          if fails.snapshot, try inner.load().staged != nil { throw DatabaseError(.keyUnavailable, "not now") }
+          try inner.promote()
+        }
+        func discard() throws { try inner.discard() }
+      }
+      let keyStore = Failing(keep())
+      bench.config.encryptionKeyStore = keyStore
+      _ = bench.push(["n": 1])
+      #expect(try #require(try rotate(newText)).failure?.code == .rotationUnconfirmed)
+      #expect(try keyStore.load().staged == EncryptionKey(newText))
+      #expect(try #require(try rotate(newText)).failure?.code == .rotationUnconfirmed)
+      keyStore.fails.withLock { $0 = false }
+      #expect(try #require(try rotate(newText)).get().wasDone)
+      #expect(try keyStore.load() == StoredKeys(current: EncryptionKey(newText)))
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try payloads(newText).count == 2)
     }
 
     @Test("A store whose key is lost is an error, and makes no new key") func lost() throws {

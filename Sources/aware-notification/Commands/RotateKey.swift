@@ -9,8 +9,8 @@ enum RotateKey: Command {
     "--db PATH [--key-file OLD | --key-fd N] --new-key-file NEW [--generate] [--rewrite] [--json]"
   static let details = """
     Encrypts every page anew under the key in NEW. With --generate that key is made: NEW appears when the store is under
-    it, and until then the key is in NEW.staged. Run again after an interruption, the command finishes the rotation, or
-    says that it is done; keep both keys until it has said so. Other programs may read meanwhile, and get the store back
+    it, and until then the key is in NEW.staged. Run again after an interruption or a failure, the command finishes the
+    rotation, or says that it is done; keep both keys until it has said so. Other programs may read meanwhile, and get the store back
     when they open it under the new key.
 
     --rewrite makes a compacted copy under a new salt and puts it in the file's place. A new key with a salt (96 digits)
@@ -25,10 +25,10 @@ enum RotateKey: Command {
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
-    var newKeyFile = NewKeyFile(path: try arguments.required("new-key-file"), isGenerated: arguments.has("generate"))
+    let newKeyFile = NewKeyFile(path: try arguments.required("new-key-file"), isGenerated: arguments.has("generate"))
     let old = try arguments.key()
     command_line_catch_interrupts()
-    let new = try newKeyFile.key(for: path)
+    let new = try newKeyFile.key(for: path, old)
     let progress = Progress(of: path)
     let report: RotationReport
     do {
@@ -37,13 +37,13 @@ enum RotateKey: Command {
         of: path, from: old, to: new, rewriting: arguments.has("rewrite"),
         isInterrupted: { command_line_interrupt() != 0 })
     } catch let error as DatabaseError {
-      if error.code != .rotationUnconfirmed { newKeyFile.discard() }
+      newKeyFile.tellOfStagedKey()
       let signal = command_line_interrupt()
       guard error.code == .cancelled, signal != 0 else { throw error }
       Output.error(error.message)
       return 128 + signal
     }
-    try newKeyFile.confirm()
+    try newKeyFile.confirm(new)
     try arguments.has("json") ? Output.json(object(report)) : Output.write(text(report))
     return 0
   }
@@ -84,7 +84,6 @@ enum RotateKey: Command {
 private struct NewKeyFile {
   let path: String
   let isGenerated: Bool
-  private var isMadeNow = false
   private var staged: FileKeyStore { FileKeyStore(path: path) }
 
   init(path: String, isGenerated: Bool) {
@@ -93,7 +92,7 @@ private struct NewKeyFile {
   }
 
   /// - Throws: `alreadyExists` when a key is to be made and NEW is another one's.
-  mutating func key(for database: String) throws -> EncryptionKey {
+  func key(for database: String, _ old: EncryptionKey) throws -> EncryptionKey {
     guard isGenerated else { return try KeyFile.read(path) }
     if let key = try existing() {
       // An earlier run has come to its end, or to the last step before.
@@ -104,29 +103,42 @@ private struct NewKeyFile {
       return key
     }
     if let key = try staged.readStaged() { return key }
+    // A slip in a name or a key shows before a key is made for it.
+    try Connection.open(database, key: old, options: .init(access: .readOnly)).close()
     let key = EncryptionKey.random()
-    try staged.stage(key)
-    isMadeNow = true
+    do {
+      try staged.stage(key)
+    } catch let error as DatabaseError where error.code == .alreadyExists {
+      // Another run was faster: the key is its.
+      guard let key = try staged.readStaged() ?? existing() else { throw error }
+      return key
+    }
     return key
   }
 
-  /// The store is under the key: it gets its name.
-  func confirm() throws {
-    guard isGenerated, try staged.readStaged() != nil else { return }
+  /// The store is under `key`: its file gets its name.
+  func confirm(_ key: EncryptionKey) throws {
+    // Another run may have done it, or be doing it.
+    guard isGenerated, try existing() != key else { return staged.forget(key) }
+    guard try staged.readStaged() == key || staged.stageAgain(key) else { return }
     // Not over a file that appeared meanwhile.
-    guard link(staged.stagedPath, path) == 0 || errno == EEXIST else { throw FileSystem.error("make", path, errno) }
-    guard try existing() == staged.readStaged() else {
+    guard link(staged.stagedPath, path) == 0 || errno == ENOENT || errno == EEXIST else {
+      throw FileSystem.error("make", path, errno)
+    }
+    guard try existing() == key else {
       throw DatabaseError(
-        .alreadyExists, "the store's new key is in \(staged.stagedPath), for \(path) appeared meanwhile")
+        .alreadyExists, "the store's new key is in \(staged.stagedPath), for another file appeared at \(path) meanwhile"
+      )
     }
     try FileSystem.syncFolder(of: path)
-    try staged.discard()
+    staged.forget(key)
   }
 
-  /// The rotation failed, and the store is under its old key. A key that was there before this run stays: the store may
-  /// be under it, where this run did not come to the store at all.
-  func discard() {
-    if isMadeNow { try? staged.discard() }
+  /// After a failure the staged key stays, also one that was made by this run: another run may have taken it up, and the
+  /// store be under it.
+  func tellOfStagedKey() {
+    guard isGenerated, (try? staged.readStaged()) != nil else { return }
+    Output.error("the new key waits in \(staged.stagedPath) for the next run")
   }
 
   private func existing() throws -> EncryptionKey? {
@@ -135,6 +147,20 @@ private struct NewKeyFile {
     } catch let error as DatabaseError where error.code == .keyNotFound {
       return nil
     }
+  }
+}
+
+extension FileKeyStore {
+  /// Removes the staged key if it is `key`, which has its name by now.
+  fileprivate func forget(_ key: EncryptionKey) {
+    if (try? readStaged()) == key { try? discard() }
+  }
+
+  /// Another run has taken the staged key away: it stands under its name, or is staged anew.
+  fileprivate func stageAgain(_ key: EncryptionKey) throws -> Bool {
+    if (try? KeyFile.read(path)) == key { return false }
+    try stage(key)
+    return true
   }
 }
 
