@@ -9,4 +9,9 @@
 // Found through pkg-config's -I, not as <sqlcipher/sqlite3.h>, so that a copy in another place is taken whole.
 #include <sqlite3.h>
 
+// Variadic, which Swift cannot call.
+static inline int csqlcipher_disable_triggers(sqlite3 *database) {
+  return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);
+}
+
 #endif

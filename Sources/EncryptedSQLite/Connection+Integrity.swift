@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 
 extension Connection {
@@ -11,8 +12,10 @@ extension Connection {
   }
 
   /// The pages whose MAC does not fit, as SQLCipher words them; empty when all do.
-  public func failedPageMACs() throws -> [String] {
-    try firstColumn("PRAGMA cipher_integrity_check")
+  ///
+  /// - Parameter limit: how many are named at most.
+  public func failedPageMACs(limit: Int = 20) throws -> [String] {
+    try firstColumn("PRAGMA cipher_integrity_check", limit: limit)
   }
 
   /// Reads every page that belongs to a table or an index, and the indexes against their tables.
@@ -20,16 +23,152 @@ extension Connection {
   /// - Returns: at most `limit` faults as SQLite words them; empty when there is none.
   /// - Throws: `corrupt` when damage keeps even the check from going on.
   public func integrityFaults(limit: Int = 20) throws -> [String] {
-    try firstColumn("PRAGMA integrity_check(\(limit))").filter { $0 != "ok" }
+    try withBoundedWork { try firstColumn("PRAGMA integrity_check(\(limit))", limit: limit).filter { $0 != "ok" } }
   }
 
   public var pageCount: Int {
     get throws { Int(try integer("PRAGMA page_count") ?? 0) }
   }
 
-  private func firstColumn(_ sql: String) throws -> [String] {
-    var texts: [String] = []
-    try forEachRow(sql) { texts.append($0.string(at: 0)) }
-    return texts
+  /// In bytes.
+  package var pageSize: Int {
+    get throws { Int(try integer("PRAGMA page_size") ?? 0) }
+  }
+
+  private func firstColumn(_ sql: String, limit: Int) throws -> [String] {
+    try withStatement(sql) { row in
+      var texts: [String] = []
+      while texts.count < limit, try row.step() { texts.append(row.string(at: 0)) }
+      return texts
+    }
+  }
+
+  // MARK: Every page
+
+  /// Reads each page of the file, the free ones too, from the log where it is there, and has the codec decrypt it and
+  /// check its MAC.
+  ///
+  /// The backup API reads page by page, whatever a page is for. What it writes goes to the null device, encrypted under
+  /// a key that nobody knows; memory stays flat.
+  ///
+  /// - Returns: the number of the first page that cannot be read, nil when all can.
+  public func firstUnreadablePage() throws -> Int? {
+    try readTransaction {
+      // The pager then has its lock, and shows the codec's error at the next page.
+      let probe = "SELECT rowid FROM sqlite_master LIMIT 1"
+      _ = try integer(probe)
+      let sink = try openSink()
+      defer { sqlite3_close_v2(sink) }
+      guard let copy = sqlite3_backup_init(sink, "main", handle, "main") else {
+        throw DatabaseError(status: sqlite3_errcode(sink), handle: sink, path: path, isProven: true)
+      }
+      defer { sqlite3_backup_finish(copy) }
+      var page = 0
+      while true {
+        page += 1
+        let status = sqlite3_backup_step(copy, 1)
+        guard [SQLITE_OK, SQLITE_DONE].contains(status), isReadable(probe) else { return page }
+        if status == SQLITE_DONE { return nil }
+      }
+    }
+  }
+
+  private func isReadable(_ probe: String) -> Bool {
+    do {
+      _ = try integer(probe)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Keyed, for without a key SQLCipher 4 refuses and SQLCipher 3 would write the pages in plaintext.
+  private func openSink() throws -> OpaquePointer {
+    // Without locks: those on the null device would be shared with every other process.
+    let sink = try Self.openHandle("file:/dev/null?nolock=1", SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI)
+    _ = try? Self.proveCipher(sink)
+    let status = EncryptionKey.random().withUnsafeBytes {
+      sqlite3_key_v2(sink, "main", $0.baseAddress, Int32($0.count))
+    }
+    let size = try pageSize
+    let format = cipher.isOlderThanLibrary ? "PRAGMA cipher_compatibility = \(cipher.generation);" : ""
+    let settings = """
+      PRAGMA cipher_log_level = NONE; \(format)
+      PRAGMA cipher_page_size = \(size); PRAGMA page_size = \(size);
+      PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+      """
+    guard status == SQLITE_OK, sqlite3_exec(sink, settings, nil, nil, nil) == SQLITE_OK else {
+      defer { sqlite3_close_v2(sink) }
+      throw DatabaseError(status: sqlite3_errcode(sink), handle: sink, path: path, isProven: true)
+    }
+    return sink
+  }
+
+  /// How many bytes the main file has beyond its pages, and how many of its pages consist of zeros, which SQLCipher
+  /// takes for pages that were never written and does not authenticate. Only while no page waits in the log.
+  ///
+  /// Through SQLite's own descriptor: closing another one on the file would free this process's locks on it.
+  package func rawFaults() throws -> (excess: Int, zeroPages: Int) {
+    try readTransaction {
+      _ = try integer("SELECT rowid FROM sqlite_master LIMIT 1")
+      var opened: UnsafeMutablePointer<sqlite3_file>?
+      let size = try pageSize
+      let count = try pageCount
+      guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &opened) == SQLITE_OK, let file = opened,
+        let methods = file.pointee.pMethods, size > 0
+      else { return (0, 0) }
+      var length: Int64 = 0
+      _ = methods.pointee.xFileSize(file, &length)
+      /// Where SQLite's locks are: this page is never written.
+      let lockPage = 0x4000_0000 / size + 1
+      var page = [UInt8](repeating: 0, count: size)
+      var zeroPages = 0
+      for number in 1...max(1, count) where number != lockPage {
+        let status = methods.pointee.xRead(file, &page, Int32(size), Int64((number - 1) * size))
+        if status == SQLITE_OK, page.allSatisfy({ $0 == 0 }) { zeroPages += 1 }
+      }
+      return (Int(length) - count * size, zeroPages)
+    }
+  }
+
+  // MARK: Bounds
+
+  /// Ends a statement in `body` that takes more steps than a sound file of this size can need: in a forged file the tree
+  /// of a table may branch into the same pages over and over.
+  ///
+  /// - Throws: `corrupt` when that happened, and what `body` throws.
+  package func withBoundedWork<Result>(_ body: () throws -> Result) throws -> Result {
+    let stepsPerByte = 100
+    let every: Int32 = 1_000_000
+    let budget = Budget(calls: 10 + (try pageCount) * (try pageSize) * stepsPerByte / Int(every))
+    let given = Unmanaged.passRetained(budget)
+    defer { given.release() }
+    sqlite3_progress_handler(
+      handle, every, { $0.map { Unmanaged<Budget>.fromOpaque($0).takeUnretainedValue().spend() } ?? 0 },
+      given.toOpaque())
+    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+    do {
+      return try body()
+    } catch let error as DatabaseError where error.code == .cancelled && budget.isSpent {
+      throw DatabaseError(
+        .corrupt,
+        "\(path) is damaged (reading it does not come to an end): restore a backup, or salvage what it still holds")
+    }
+  }
+
+  /// ``readTransaction(_:)`` with ``withBoundedWork(_:)``.
+  package func boundedReadTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try withBoundedWork { try readTransaction(body) }
+  }
+}
+
+/// How often SQLite may still ask whether to go on.
+private final class Budget {
+  private var calls: Int
+  init(calls: Int) { self.calls = calls }
+  var isSpent: Bool { calls < 0 }
+  func spend() -> Int32 {
+    calls -= 1
+    return isSpent ? 1 : 0
   }
 }

@@ -20,8 +20,14 @@ extension Connection {
     public var synchronous: Synchronous
     /// How long a statement waits for another connection's lock, in seconds.
     public var busyTimeout: Double
+    /// What the file is written with in place of the defaults.
+    public var cipherSettings: Cipher.Settings
 
-    public init(access: Access = .readWrite, synchronous: Synchronous = .normal, busyTimeout: Double = 5) {
+    public init(
+      access: Access = .readWrite, synchronous: Synchronous = .normal, busyTimeout: Double = 5,
+      cipherSettings: Cipher.Settings = .init()
+    ) {
+      self.cipherSettings = cipherSettings
       self.access = access
       self.synchronous = synchronous
       self.busyTimeout = busyTimeout
@@ -39,6 +45,7 @@ extension Connection {
   /// - Throws: `cipherUnavailable`, `notFound`, `notAFile`, `emptyFile`, `permissionDenied`, `readOnly`,
   ///   `notEncrypted`, `wrongKey`, `corrupt`, `busy`.
   public static func open(_ path: String, key: EncryptionKey, options: Options = Options()) throws -> Connection {
+    try options.cipherSettings.check()
     let path = try FileSystem.absolute(path)
     try checkFile(path, for: options.access)
     let connection: Connection
@@ -52,8 +59,10 @@ extension Connection {
   }
 
   /// The connection to a new, empty file at `path`, which exists and has no bytes.
-  static func openNew(_ path: String, key: EncryptionKey) throws -> Connection {
-    try attempt(path, key, Options(), olderGeneration: nil)
+  ///
+  /// - Parameter generation: the format of an older SQLCipher; nil is the library's own.
+  static func openNew(_ path: String, key: EncryptionKey, generation: Int? = nil) throws -> Connection {
+    try attempt(path, key, Options(), olderGeneration: generation)
   }
 
   /// A database in memory, without a key, for work that never comes to rest: nothing of it is ever in a file.
@@ -136,6 +145,9 @@ extension Connection {
       guard status == SQLITE_OK else { throw connection.error(status) }
       silenceLog(handle)
       if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
+      // After the generation, which sets both.
+      if let size = options.cipherSettings.pageSize { try connection.execute("PRAGMA cipher_page_size = \(size)") }
+      if let rounds = options.cipherSettings.kdfIterations { try connection.execute("PRAGMA kdf_iter = \(rounds)") }
       // Reads and decrypts the first page, so that a wrong key fails here and not at the first row.
       _ = try connection.integer("SELECT count(*) FROM sqlite_master")
       connection.markProven()
@@ -146,12 +158,12 @@ extension Connection {
     }
   }
 
-  /// A connection that only reads leaves a write-ahead log that it finds untouched. Where there is none, it is opened
+  /// A connection that only reads leaves a write-ahead log that it finds untouched. Where that is empty or absent, it is opened
   /// for writing all the same (and kept from it by `query_only`), so that it takes its own log file away again.
   static func flags(_ path: String, _ access: Access) -> Int32 {
     if access == .readWrite { return SQLITE_OPEN_READWRITE }
     let places = [path, FileSystem.folder(of: path)]
-    let tidiesUp = Foundation.access(path + "-wal", F_OK) != 0 && places.allSatisfy { Foundation.access($0, W_OK) == 0 }
+    let tidiesUp = FileSystem.size(path + "-wal") == 0 && places.allSatisfy { Foundation.access($0, W_OK) == 0 }
     return tidiesUp ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
   }
 
@@ -182,6 +194,8 @@ extension Connection {
       throw DatabaseError(status: status, handle: handle, path: path, isProven: false)
     }
     sqlite3_extended_result_codes(handle, 1)
+    // No store of ours has any: one that somebody put into a file does not run on what is written.
+    _ = csqlcipher_disable_triggers(handle)
     return handle
   }
 

@@ -54,10 +54,14 @@ extension Connection {
 
   /// Copies schema and rows, without the free pages between them, to the new, empty file at `aside` under `key`.
   ///
+  /// - Parameter generation: the copy's format, that of an older SQLCipher; nil is the library's own.
+  ///
   /// Tables keep their rows' ids where they have a column for them, and their AUTOINCREMENT counters.
   ///
   /// - Throws: `cancelled` when `isInterrupted` says so, which is asked every few milliseconds.
-  func export(to aside: String, key: EncryptionKey, isInterrupted: @escaping () -> Bool) throws {
+  func export(
+    to aside: String, key: EncryptionKey, generation: Int?, isInterrupted: @escaping () -> Bool
+  ) throws {
     let query = isInterrupted
     try withoutActuallyEscaping(query) { query in
       let asked = Unmanaged.passRetained(Question(query))
@@ -67,7 +71,7 @@ extension Connection {
         handle, stepsBetweenQuestions,
         { $0.map { Unmanaged<Question>.fromOpaque($0).takeUnretainedValue().ask() } == true ? 1 : 0 }, asked.toOpaque())
       defer { sqlite3_progress_handler(handle, 0, nil, nil) }
-      try attach(aside, key)
+      try attach(aside, key, generation)
       do {
         // Nobody else knows the file, and an unfinished one is thrown away.
         try execute("PRAGMA target.journal_mode = OFF; PRAGMA target.synchronous = OFF")
@@ -89,14 +93,13 @@ extension Connection {
     }
   }
 
-  private func attach(_ aside: String, _ key: EncryptionKey) throws {
+  private func attach(_ aside: String, _ key: EncryptionKey, _ generation: Int?) throws {
     try withStatement("ATTACH DATABASE ? AS target KEY ?") { statement in
       statement.bind(aside, at: 1)
       key.withUnsafeBytes { statement.bind(blob: $0, at: 2) }
       try statement.run()
     }
-    // The copy has the format of the file, not that of the library.
-    if cipher.isOlderThanLibrary { try execute("PRAGMA target.cipher_compatibility = \(cipher.generation)") }
+    if let generation { try execute("PRAGMA target.cipher_compatibility = \(generation)") }
   }
 }
 

@@ -140,8 +140,11 @@ public final class Database: Sendable {
     }
   }
 
+  /// Which SQLCipher reads the file, and in which generation's format; nil when it cannot be opened now.
+  public var cipher: Cipher? { try? writer.run { $0.cipher } }
+
   /// The key that opened the file last.
-  var keyInForce: EncryptionKey { keys.current }
+  package var keyInForce: EncryptionKey { keys.current }
 
   /// Ends all work and closes the file; the write-ahead log is folded in unless another process reads it.
   public func close() throws {

@@ -96,6 +96,14 @@ package enum FileSystem {
     return String(validatingCString: real)
   }
 
+  /// - Throws: `diskFull` when `bytes` are not free in the folder of `path`, before anything is written.
+  package static func requireSpace(_ bytes: Int, beside path: String, for what: String) throws {
+    guard let free = freeSpace(beside: path), free < bytes else { return }
+    throw DatabaseError(
+      .diskFull,
+      "\(what) takes \(bytes) bytes, and \(free) are free: free some space and try again; nothing was changed")
+  }
+
   /// Gives the new file at `copy`, which nobody has open, the owner and group of the one at `path`, and its
   /// mode if `keepingMode`.
   ///

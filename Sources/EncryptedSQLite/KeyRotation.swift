@@ -41,12 +41,12 @@ struct KeyRotation {
   private func rotateInPlace(_ connection: Connection) throws -> RotationReport {
     let clock = Clock()
     // The log, or the journal, takes every page once more.
-    try requireSpace(try connection.byteCount)
+    try FileSystem.requireSpace(try connection.byteCount, beside: path, for: "a rotation of \(path)")
     try connection.requireSound()
-    try stopIfInterrupted()
+    try replacement.stopIfInterrupted()
     var proved = 0.0
     var before: TableCounts?
-    let (hint, isLogFoldedIn) = try naming {
+    let (hint, isLogFoldedIn) = try replacement.naming(path) {
       try connection.rekey(to: new) { connection in
         before = try TableCounts(connection)
         proved = clock.seconds
@@ -94,70 +94,38 @@ struct KeyRotation {
 
   private func rewrite(_ connection: Connection) throws -> RotationReport {
     let clock = Clock()
+    let proved: Double
+    let outcome: FileReplacement.Outcome
     do {
-      guard try FileStatus(path)?.names ?? 1 == 1 else {
-        throw DatabaseError(
-          .otherNames,
-          "\(path) has a second name (a hard link), which would stay under the old key: remove it, or make it a copy of "
-            + "its own")
-      }
-      let hadLog = try connection.text("PRAGMA journal_mode") == "wal"
-      try requireSpace(try connection.byteCount)
+      try FileSystem.requireSpace(try connection.byteCount, beside: path, for: "a rotation of \(path)")
       try connection.requireSound()
-      let before: TableCounts
-      var proved = 0.0
-      do {
-        before = try naming {
-          try connection.lockOutOthers()
-          return try TableCounts(connection)
-        }
-        try stopIfInterrupted()
-        proved = clock.seconds
-        proved += try replaceByCopy(connection, before, hadLog: hadLog)
-      } catch {
-        // The file is still there, and goes back into the mode that it was in.
-        if hadLog { try? connection.useWriteAheadLog() }
-        throw error
-      }
-      // The lock was held until now.
-      try? connection.closeReplaced()
-      do {
-        try FileSystem.syncFolder(of: path)
-        let rotated = clock.seconds
-        let after = try decide(nil)
-        guard after.counts == before else { throw unconfirmed("it could not be compared with what it held") }
-        return report(
-          .rewrite, after, isLogFoldedIn: true, proving: proved + clock.seconds - rotated,
-          rotating: rotated - proved)
-      } catch let error as DatabaseError where error.code != .rotationUnconfirmed {
-        throw unconfirmed(error.message)
-      }
+      proved = clock.seconds
     } catch {
       try? connection.close()
       throw error
     }
+    outcome = try replacement.run(connection) {
+      try TableCounts($0)
+    } build: { connection, aside in
+      let generation = connection.cipher.isOlderThanLibrary ? connection.cipher.generation : nil
+      try connection.export(to: aside, key: new, generation: generation, isInterrupted: options.isInterrupted)
+    }
+    do {
+      try FileSystem.syncFolder(of: path)
+      let rotated = clock.seconds
+      let after = try decide(nil)
+      guard after.counts == outcome.counts else { throw unconfirmed("it could not be compared with what it held") }
+      let proving = proved + outcome.provingSeconds
+      return report(
+        .rewrite, after, isLogFoldedIn: true, proving: proving + clock.seconds - rotated, rotating: rotated - proving)
+    } catch let error as DatabaseError where error.code != .rotationUnconfirmed {
+      throw unconfirmed(error.message)
+    }
   }
 
-  /// Puts a copy that was read back, and is on the disk, in the place of the file, whose lock is held.
-  ///
-  /// - Returns: the seconds that reading back took.
-  private func replaceByCopy(_ connection: Connection, _ before: TableCounts, hadLog: Bool) throws -> Double {
-    try NewFile.withFileAside(beside: path) { aside in
-      try connection.export(to: aside, key: new, isInterrupted: options.isInterrupted)
-      let clock = Clock()
-      let copy = try FileState(aside, new, options.busyTimeout, hasLog: hadLog)
-      let proving = clock.seconds
-      guard copy.counts == before else {
-        throw DatabaseError(
-          .rotationFailed,
-          "the copy of \(path) does not hold what the file holds; the old key is in force: run verify")
-      }
-      try FileSystem.takeOwner(of: path, for: aside, keepingMode: true)
-      try FileSystem.sync(aside)
-      try stopIfInterrupted()
-      guard rename(aside, path) == 0 else { throw FileSystem.error("replace", path, errno) }
-      return proving
-    }
+  private var replacement: FileReplacement {
+    FileReplacement(
+      what: "the rotation of \(path)", key: new, busyTimeout: options.busyTimeout, isInterrupted: options.isInterrupted)
   }
 
   // MARK: Steps
@@ -243,32 +211,6 @@ struct KeyRotation {
     }
   }
 
-  private func stopIfInterrupted() throws {
-    if options.isInterrupted() {
-      throw DatabaseError(.cancelled, "the rotation was interrupted; \(path) is as it was, and the old key is in force")
-    }
-  }
-
-  private func requireSpace(_ bytes: Int) throws {
-    guard let free = FileSystem.freeSpace(beside: path), free < bytes else { return }
-    throw DatabaseError(
-      .diskFull,
-      "a rotation of \(path) takes \(bytes) bytes beside it for a while, and \(free) are free: free some space and try "
-        + "again; nothing was changed")
-  }
-
-  /// Calls `body`, whose `busy` gets the remedy.
-  private func naming<Result>(_ body: () throws -> Result) throws -> Result {
-    do {
-      return try body()
-    } catch let error as DatabaseError where error.code == .busy {
-      throw DatabaseError(
-        .busy,
-        "\(path) is in use by another program, and the key was not changed: close what has it open, and try again",
-        sqliteCode: error.sqliteCode)
-    }
-  }
-
   private func unconfirmed(_ reason: String) -> DatabaseError {
     DatabaseError(
       .rotationUnconfirmed,
@@ -285,60 +227,8 @@ struct KeyRotation {
   }
 }
 
-/// What a fresh connection finds in a file.
-private struct FileState {
-  let counts: TableCounts
-  let pages: Int
-  let generation: Int
-
-  /// - Parameter hasLog: whether the file is brought into the write-ahead log's mode.
-  init(_ path: String, _ key: EncryptionKey, _ busyTimeout: Double, hasLog: Bool = false) throws {
-    let connection = try Connection.open(
-      path, key: key, options: .init(access: hasLog ? .readWrite : .readOnly, busyTimeout: busyTimeout))
-    if hasLog { try connection.useWriteAheadLog() }
-    try connection.requireSound()
-    counts = try TableCounts(connection)
-    pages = try connection.pageCount
-    generation = connection.cipher.generation
-    try connection.close()
-  }
-}
-
-/// The number of rows of every table.
-private struct TableCounts: Equatable {
-  private var counts: [String: Int64] = [:]
-
-  init(_ connection: Connection) throws {
-    var names: [String] = []
-    try connection.forEachRow("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0") {
-      names.append($0.string(at: 0))
-    }
-    for name in names {
-      // A name in a file of somebody else's making.
-      let quoted = "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
-      counts[name] = try connection.integer("SELECT count(*) FROM \(quoted)")
-    }
-  }
-}
-
 /// Seconds since its making, whatever happens to the time of day.
 struct Clock {
   private let start = DispatchTime.now()
   var seconds: Double { Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9 }
-}
-
-extension Connection {
-  /// The main file's size with its log folded in, in bytes.
-  fileprivate var byteCount: Int {
-    get throws { try pageCount * Int(try integer("PRAGMA page_size") ?? 0) }
-  }
-
-  /// Reads every page in use.
-  ///
-  /// - Throws: `corrupt`.
-  fileprivate func requireSound() throws {
-    guard let answer = try text("PRAGMA quick_check(1)"), answer != "ok" else { return }
-    throw DatabaseError(
-      .corrupt, "\(path) is damaged (\(answer)): run verify, and restore a backup or salvage what it still holds")
-  }
 }

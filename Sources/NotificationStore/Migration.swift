@@ -24,6 +24,8 @@ extension DatabaseError.Code {
   public static let migrationNeeded = Self(rawValue: "migrationNeeded")
   /// A step that was applied to the store is not the step of that version here.
   public static let migrationChanged = Self(rawValue: "migrationChanged")
+  /// The store holds something else under the name of one of its tables.
+  public static let schemaChanged = Self(rawValue: "schemaChanged")
   /// A step failed; the store is as it was before it.
   public static let migrationFailed = Self(rawValue: "migrationFailed")
 }

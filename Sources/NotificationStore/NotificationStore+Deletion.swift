@@ -7,6 +7,9 @@ extension NotificationStore {
     NotificationData.databaseTableName, NotificationTokenData.databaseTableName, SilentPushData.databaseTableName,
   ]
 
+  /// The tables that hold what the store itself needs to know.
+  static let ownTables = ["upload_ledger", "delivery_receipt", "store_property", "schema_migration"]
+
   /// Removes all that was recorded, as when a participant withdraws: every row, what the upload ledger knows of them,
   /// and the pages and log frames they stood in. Store, key, device id and schema stay.
   ///

@@ -35,6 +35,8 @@ private struct RowExporter<Record: StoredRecord> {
   private let format: ExportFormat
   private let sql = TableSQL(Record.self)
   private let pageSize = 500
+  /// In bytes of text; a single row may be larger.
+  private let largestPage = 1 << 20
 
   init(_ database: Database, _ format: ExportFormat) {
     self.database = database
@@ -49,7 +51,7 @@ private struct RowExporter<Record: StoredRecord> {
       let wanted = min(pageSize, rest)
       let page = try database.read { try readPage($0, after: last, wanted) }
       if page.count > 0 { try write(page.text) }
-      guard page.count == wanted else { return }
+      guard page.isFull || page.count == wanted else { return }
       rest -= page.count
       last = page.lastID
     }
@@ -58,7 +60,9 @@ private struct RowExporter<Record: StoredRecord> {
   private struct Page {
     var text: [UInt8] = []
     var count = 0
-    var lastID: Int64 = 0
+    var lastID: Int64
+    /// Whether there may be more rows.
+    var isFull = false
   }
 
   /// Changes nothing outside, for it is done again when the store has to be opened anew.
@@ -69,14 +73,16 @@ private struct RowExporter<Record: StoredRecord> {
       let names = (0..<row.columnCount).map(row.columnName)
       var json = JSONText()
       var csv = CSVText()
-      var page = Page()
+      var page = Page(lastID: id)
       while try row.step() {
         page.count += 1
-        page.lastID = row.int64(at: 0)
+        page.lastID = try row.ascendingID(after: page.lastID)
         switch format {
         case .jsonLines: append(row, names, to: &json)
         case .csv: append(row, to: &csv)
         }
+        page.isFull = max(json.bytes.count, csv.bytes.count) >= largestPage
+        if page.isFull { break }
       }
       page.text = format == .csv ? csv.bytes : json.bytes
       return page

@@ -108,7 +108,9 @@ public struct Repository<Record: StoredRecord>: Sendable {
       statement.bind(id, at: 1)
       // SQLite takes a negative limit for none.
       statement.bind(Int64(max(0, limit)), at: 2)
+      var last = id
       while try statement.step() {
+        last = try statement.ascendingID(after: last)
         var row = RowReader(statement)
         records.append(Record(row: &row))
       }

@@ -95,6 +95,7 @@ public struct SchemaMigrator: Sendable {
         .schemaTooNew,
         "\(connection.path) has jsonVersion \(version) and this program knows up to \(currentVersion): use a newer one")
     }
+    try requireTables(connection)
     guard try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'schema_migration'") == 1 else {
       return
     }
@@ -107,6 +108,19 @@ public struct SchemaMigrator: Sendable {
             + "use the program that wrote the store, or a newer one")
       }
     }
+  }
+
+  /// A view or a virtual table of one of our names gives rows of somebody else's making, and may never come to an end.
+  private func requireTables(_ connection: Connection) throws {
+    let names = (NotificationStore.tables + NotificationStore.ownTables).map { "'\($0)'" }.joined(separator: ", ")
+    let query =
+      "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) IN (\(names)) "
+      + "AND NOT (type = 'table' AND rootpage > 0) LIMIT 1"
+    guard let name = try connection.text(query) else { return }
+    throw DatabaseError(
+      .schemaChanged,
+      "\(name) in \(connection.path) is not a table but a view or a virtual table, which no store has: it was changed by "
+        + "another program; run verify, and restore a backup")
   }
 
   /// The function that the steps' SQL may call (Migrations/README.md).

@@ -26,7 +26,7 @@ public struct StoreStatus: Sendable {
     self.path = connection.path
     cipher = connection.cipher
     currentVersion = migrator.currentVersion
-    (jsonVersion, journalMode, tables) = try connection.readTransaction {
+    (jsonVersion, journalMode, tables) = try connection.boundedReadTransaction {
       _ = try migrator.pending(on: connection)
       let version = try migrator.version(of: connection)
       let existing = try NotificationStore.tables.filter { table in

@@ -1,29 +1,49 @@
 import EncryptedSQLite
 import Foundation
 
-/// A check of a whole store: cipher, pages, and schema.
+/// A check of a whole store: cipher, every page, log, schema, and what the rows say of each other.
 public struct StoreVerification: Sendable {
   public struct Check: Sendable {
     public let name: String
     /// What was looked at, for a person.
     public let detail: String
-    /// What is wrong; empty when nothing is.
+    /// What is wrong, at most twenty faults and a line about more; empty when nothing is. No content of a row.
     public let faults: [String]
   }
 
   public let checks: [Check]
   public var isSound: Bool { checks.allSatisfy(\.faults.isEmpty) }
 
+  /// How many faults of one check are named.
+  static let faultLimit = 20
+
   /// Checks the store at `path` and changes nothing.
   ///
-  /// - Throws: when the store cannot be opened at all; what is found in it later is a fault.
+  /// - Throws: when the store cannot be opened at all; what is found in it later is a fault, as is a file that was cut.
   public init(path: String, key: EncryptionKey, migrator: SchemaMigrator = SchemaMigrator()) throws {
-    let connection = try Connection.open(path, key: key, options: .init(access: .readOnly))
-    checks = [
-      Self.cipher(connection), Self.pages(connection), Self.integrity(connection),
-      Self.migrations(connection, migrator),
-      Self.schema(connection, migrator),
+    let connection: Connection
+    do {
+      connection = try Connection.open(path, key: key, options: .init(access: .readOnly))
+    } catch let error as DatabaseError where error.code == .corrupt {
+      checks = [Check(name: "cipher", detail: "", faults: [error.message])]
+      return
+    }
+    var checks = [
+      Self.cipher(connection), Self.pages(connection), Self.log(connection), Self.integrity(connection),
     ]
+    // Counting and comparing rows of a damaged tree may not come to an end.
+    let isReadable = checks.allSatisfy(\.faults.isEmpty)
+    checks += [
+      Self.migrations(connection, migrator), Self.schema(connection, migrator), Self.foreign(connection, migrator),
+    ]
+    let isAsMade = checks.allSatisfy(\.faults.isEmpty)
+    for (name, look) in [("ledger", Self.ledgerFaults), ("records", Self.recordFaults)] {
+      checks.append(
+        isReadable && isAsMade
+          ? Self.rows(name, connection, look)
+          : Check(name: name, detail: "not looked at: first see to the faults above", faults: []))
+    }
+    self.checks = checks
     try connection.close()
   }
 
@@ -33,88 +53,66 @@ public struct StoreVerification: Sendable {
       name: "cipher", detail: "SQLCipher \(cipher.libraryVersion), file format \(cipher.generation)", faults: [])
   }
 
+  // MARK: Pages
+
   private static func pages(_ connection: Connection) -> Check {
     check("pages") {
       let count = try connection.pageCount
-      guard connection.hasPageMACs else { return ("\(count) pages, not authenticated in this file format", []) }
-      guard connection.canCheckPageMACs else { return ("\(count) pages, each authenticated as it is read below", []) }
-      return ("\(count) pages, each authenticated by its MAC", try connection.failedPageMACs())
+      var faults = connection.canCheckPageMACs ? try connection.failedPageMACs(limit: faultLimit) : []
+      if faults.isEmpty, let page = try connection.firstUnreadablePage() {
+        faults.append("page \(page) of \(count) cannot be read; those after it were not looked at")
+      }
+      if FileSystem.size(connection.path + "-wal") == 0 { faults += try rawFaults(connection) }
+      let how = connection.hasPageMACs ? "each authenticated by its MAC" : "not authenticated in this file format"
+      return ("\(count) pages, the free ones too, \(how)", faults)
+    }
+  }
+
+  private static func rawFaults(_ connection: Connection) throws -> [String] {
+    let raw = try connection.rawFaults()
+    var faults: [String] = []
+    if raw.excess != 0 { faults.append("the file ends \(raw.excess) bytes after its last page") }
+    // A page that was freed before it was ever written may be one.
+    if raw.zeroPages > Int(try connection.integer("PRAGMA freelist_count") ?? 0) {
+      faults.append("\(raw.zeroPages) pages consist of zeros, and were lost")
+    }
+    return faults
+  }
+
+  private static func log(_ connection: Connection) -> Check {
+    check("log") {
+      var log = try WriteAheadLog(of: connection.path)
+      if log.lostCommits > 0 {
+        // A program that writes meanwhile may have been in the middle of a frame.
+        usleep(200_000)
+        log = try WriteAheadLog(of: connection.path)
+      }
+      let faults =
+        log.lostCommits == 0
+        ? [] : ["the write-ahead log is damaged, and what was committed behind the damage (\(log.lostCommits)) is lost"]
+      return (
+        log.committedFrames == 0 ? "nothing waits in the write-ahead log" : "\(log.committedFrames) frames", faults
+      )
     }
   }
 
   private static func integrity(_ connection: Connection) -> Check {
-    check("integrity") { ("every table and index read", try connection.integrityFaults()) }
+    check("integrity") { ("every table and index read", try connection.integrityFaults(limit: faultLimit)) }
   }
 
-  private static func migrations(_ connection: Connection, _ migrator: SchemaMigrator) -> Check {
-    check("migrations") {
-      let pending = try migrator.pending(on: connection).count
-      let version = try migrator.version(of: connection)
-      let faults = try unrecorded(connection, version).map { "the step to jsonVersion \($0) is not recorded" }
-      return ("jsonVersion \(version)\(pending > 0 ? ", \(pending) to apply" : ""), checksums as released", faults)
-    }
+  // MARK: Helpers
+
+  private static func rows(
+    _ name: String, _ connection: Connection, _ look: (Connection) throws -> (String, [String])
+  ) -> Check {
+    check(name) { try connection.boundedReadTransaction { try look(connection) } }
   }
 
-  /// The steps that led to `version` and are not in the record of steps. Version 1 may be the public sensor's own, which
-  /// keeps no record; the first step that is applied to it brings one of both.
-  private static func unrecorded(_ connection: Connection, _ version: Int) throws -> [Int] {
-    let tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'"
-    guard version > 1, try connection.integer(tables) == 1 else { return [] }
-    return try (1...version).filter {
-      try connection.integer("SELECT count(*) FROM schema_migration WHERE jsonVersion = ?", .integer(Int64($0))) == 0
-    }
-  }
-
-  private static func schema(_ connection: Connection, _ migrator: SchemaMigrator) -> Check {
-    check("schema") {
-      let version = min(try migrator.version(of: connection), migrator.currentVersion)
-      let expected = try objects(of: migrator, at: version)
-      let found = try objects(on: connection)
-      let faults = expected.keys.sorted().compactMap { name in
-        switch found[name] {
-        case nil: "\(name) is missing"
-        case expected[name]: nil
-        default: "\(name) is not as its migration made it"
-        }
-      }
-      return ("\(expected.count) tables and indexes as the migrations made them", faults)
-    }
-  }
-
-  /// The tables and indexes that the steps make, made in memory.
-  private static func objects(of migrator: SchemaMigrator, at version: Int) throws -> [String: String] {
-    let reference = try Connection.inMemory()
-    try SchemaMigrator(Array(migrator.migrations[..<version])).migrate(reference)
-    var made = try objects(on: reference)
-    // The public sensor's own version 1 has none.
-    if version < 2 { made["schema_migration"] = nil }
-    return made
-  }
-
-  /// Each table's columns, and each index's SQL. A table is compared by its columns, since the public sensor's own
-  /// wording of `CREATE TABLE` may have other spaces.
-  private static func objects(on connection: Connection) throws -> [String: String] {
-    var objects: [String: String] = [:]
-    try connection.forEachRow("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'") { row in
-      let name = row.string(at: 1)
-      objects[name] = row.string(at: 0) == "table" ? try columns(of: name, connection) : row.string(at: 2)
-    }
-    return objects
-  }
-
-  private static func columns(of table: String, _ connection: Connection) throws -> String {
-    var columns: [String] = []
-    let name = table.replacingOccurrences(of: "\"", with: "\"\"")
-    try connection.forEachRow("PRAGMA table_info(\"\(name)\")") { row in
-      columns.append((1...5).map { row.string(at: $0) }.joined(separator: " "))
-    }
-    return columns.joined(separator: ", ")
-  }
-
-  private static func check(_ name: String, _ body: () throws -> (String, [String])) -> Check {
+  static func check(_ name: String, _ body: () throws -> (String, [String])) -> Check {
     do {
       let (detail, faults) = try body()
-      return Check(name: name, detail: detail, faults: faults)
+      let more = faults.count > faultLimit ? ["and more"] : []
+      return Check(name: name, detail: detail, faults: faults.prefix(faultLimit) + more)
     } catch let error as DatabaseError {
       return Check(name: name, detail: "", faults: [error.message])
     } catch {

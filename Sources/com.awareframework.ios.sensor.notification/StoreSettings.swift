@@ -48,10 +48,11 @@ struct StoreSettings {
         report(error)
       }
     }
-    let store = try NotificationStore(
+    var store = try NotificationStore(
       .init(
         path: path, key: key, previousKey: previous, synchronous: config.synchronous, maximumAge: config.maximumAge,
         deviceId: deviceId))
+    if store.database.cipher?.isOlderThanLibrary == true { store = try upgraded(store, key, report) }
     if config.deviceId.isEmpty { CommonDeviceID.share(store.deviceId) }
     if store.isRotationPending {
       report(
@@ -63,6 +64,29 @@ struct StoreSettings {
       do { try keys.confirm(key) } catch { report(DatabaseError(describing: error)) }
     }
     return store
+  }
+
+  /// A store in the format of an older SQLCipher: upgraded where that is configured, and used as it is otherwise.
+  private func upgraded(
+    _ store: NotificationStore, _ key: EncryptionKey, _ report: (DatabaseError) -> Void
+  ) throws -> NotificationStore {
+    guard config.legacyCipherPolicy == .upgrade, !store.isRotationPending else { return store }
+    let configuration = store.configuration
+    try store.close()
+    do {
+      _ = try Database.upgradeCipher(of: configuration.path, key: key)
+    } catch let error as DatabaseError {
+      // Another process has it open, or the disk is full: no reason to lose records.
+      report(error)
+    }
+    return try NotificationStore(configuration)
+  }
+
+  /// Puts a copy of the backup at `path` in the place of the store.
+  func restore(from path: String) throws -> BackupReport {
+    let store = try StoreLocation.path(config.dbPath)
+    let (key, _) = try keys.load(for: store)
+    return try NotificationStore.restore(store, key: key, from: path)
   }
 }
 

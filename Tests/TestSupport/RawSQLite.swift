@@ -3,7 +3,7 @@ import EncryptedSQLite
 
 /// A connection made with SQLite's own calls and nothing of this package: another program at the same file.
 public final class RawSQLite {
-  private let handle: OpaquePointer?
+  private(set) var handle: OpaquePointer?
 
   /// Opens or makes the file at `path`; without a key it is plain SQLite.
   public init(_ path: String, key: EncryptionKey? = nil, settings: String = "") {
@@ -15,7 +15,12 @@ public final class RawSQLite {
     if !settings.isEmpty { execute(settings) }
   }
 
-  deinit { sqlite3_close_v2(handle) }
+  deinit { close() }
+
+  public func close() {
+    sqlite3_close_v2(handle)
+    handle = nil
+  }
 
   /// Runs statements; the result is SQLite's code.
   @discardableResult

@@ -8,4 +8,9 @@
 int sqlite3_key_v2(sqlite3 *db, const char *zDbName, const void *pKey, int nKey);
 int sqlite3_rekey_v2(sqlite3 *db, const char *zDbName, const void *pKey, int nKey);
 
+// Variadic, which Swift cannot call.
+static inline int csqlcipher_disable_triggers(sqlite3 *database) {
+  return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);
+}
+
 #endif

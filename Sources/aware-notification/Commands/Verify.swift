@@ -2,10 +2,12 @@ import NotificationStore
 
 enum Verify: Command {
   static let name = "verify"
-  static let summary = "check cipher, every page, and the schema"
+  static let summary = "check cipher, every page, schema and ledger"
   static let usage = "--db PATH [--key-file FILE | --key-fd N] [--json]"
   static let details = """
-    Prints a line a check, and changes nothing. The exit status is 1 when anything is wrong.
+    Reads every page, the free ones too, and holds log, schema, upload ledger and identities against what they must be.
+    Prints a line a check, with at most twenty faults and nothing of the content, and changes nothing. The exit status
+    is 1 when anything is wrong.
     """
   static let options = Option.store + [.json]
 

@@ -1,0 +1,132 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+import TestSupport
+import Testing
+
+/// Stores that somebody with the key has prepared.
+@Suite struct HostileStoreTests {
+  private let study = Study()
+
+  private func change(_ sql: String) throws {
+    try study.run("record", input: Study.pushes(20))
+    let raw = RawSQLite(study.database, key: try Keys.raw)
+    #expect(raw.execute(sql) == 0)
+  }
+
+  /// The trigger would delete what it is told of, or write without end.
+  @Test("A trigger in the file does not run on what is written, and verify names it")
+  func triggers() throws {
+    try change(
+      """
+      CREATE TRIGGER thief AFTER INSERT ON ios_notification BEGIN DELETE FROM ios_notification; END;
+      CREATE TRIGGER flood AFTER INSERT ON ios_notification BEGIN
+        INSERT INTO ios_silent_push (timestamp, deviceId, timezone, os, jsonVersion, payload, recordId)
+        SELECT 1, '', 0, '', 2, '', hex(randomblob(16)) FROM ios_notification a, ios_notification b; END;
+      """)
+    let more = Study.pushes(40).split(separator: "\n").dropFirst(20).joined(separator: "\n") + "\n"
+    #expect(try study.run("record", input: more).status == 0)
+    #expect(try study.run("list").lines.count == 40)
+    let result = try study.run("verify")
+    #expect(result.status == 1 && result.output.contains("the trigger thief is not of this store"))
+  }
+
+  @Test(
+    "A view or a virtual table of one of our names is refused, before a row is asked of it",
+    arguments: [
+      "CREATE VIEW ios_silent_push AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+        + "SELECT id, 1 timestamp, '' deviceId, '' label, 0 timezone, '' os, 2 jsonVersion, '' payload, '' recordId, "
+        + "0 timezoneOffset FROM n",
+      "CREATE VIRTUAL TABLE ios_silent_push USING fts4(payload)",
+      "CREATE VIEW IOS_SILENT_PUSH AS SELECT 1 AS id",
+    ])
+  func namesakes(sql: String) throws {
+    try change("DROP TABLE ios_silent_push; \(sql)")
+    let before = study.folder.contents["study.db"]
+    for command in ["list", "export", "status", "migrate"] {
+      let result = try study.run(command)
+      #expect(result.status == 1 && result.errors.contains("is not a table"), "\(command)")
+    }
+    #expect(try study.run("record", input: Study.pushes(1)).errors.contains("is not a table"))
+    let result = try study.run("verify")
+    #expect(result.status == 1 && result.output.contains("is not a table"))
+    #expect(study.folder.contents["study.db"] == before)
+  }
+
+  @Test("Huge values take memory for themselves, not for a page of them")
+  func hugeValues() throws {
+    try change("UPDATE ios_notification SET body = printf('%.*c', 2000000, 'x') WHERE id <= 12")
+    for command in [["list", "--limit", "2"], ["export"], ["status"], ["verify"], ["migrate"]] {
+      let peak = try study.peakMemory(command[0], Array(command.dropFirst()))
+      #expect((1...(45 << 10)).contains(peak), "\(command) took \(peak) KiB")
+    }
+  }
+
+  /// The root of the notifications' table, an interior page of its tree.
+  private func makeTree() throws -> Int {
+    try study.run("record", input: Study.pushes(500))
+    let raw = RawSQLite(study.database, key: try Keys.raw)
+    return raw.integer("SELECT rootpage FROM sqlite_master WHERE name = 'ios_notification'")
+  }
+
+  private func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
+  private func bytes(_ page: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: page >> (24 - 8 * $0)) } }
+
+  private func expectEnds() throws {
+    for command in ["list", "export", "verify"] {
+      let result = try study.run(command)
+      #expect(result.status == 1, "\(command)")
+      #expect((result.output + result.errors).contains("damaged") || result.output.contains("FAULT"), "\(command)")
+    }
+    // Counting need not meet it, but comes to an end.
+    for command in ["status", "migrate"] { #expect(try study.run(command).status <= 1, "\(command)") }
+    #expect(try study.run("record", input: Study.pushes(1)).status <= 1)
+  }
+
+  @Test("A tree that leads back to its root is met as damage")
+  func loop() throws {
+    let root = try makeTree()
+    RawSQLite.edit(study.database, key: try Keys.raw, pages: [root]) { _, page in
+      let cell = number(page[12..<14])
+      page.replaceSubrange(cell..<cell + 4, with: bytes(root))
+    }
+    try expectEnds()
+  }
+
+  @Test("A tree with one page in two places is met as damage, and does not give rows for ever")
+  func sharedPage() throws {
+    RawSQLite.edit(study.database, key: try Keys.raw, pages: [try makeTree()]) { _, page in
+      let cell = number(page[12..<14])
+      page.replaceSubrange(cell..<cell + 4, with: page[8..<12])
+    }
+    try expectEnds()
+  }
+
+  /// Each page of sixteen has the next one ten times: more rows than could ever be read.
+  @Test("A tree that branches into the same pages over and over is met as damage")
+  func branches() throws {
+    let root = try makeTree()
+    var children: [Int] = []
+    RawSQLite.edit(study.database, key: try Keys.raw, pages: [root]) { _, page in
+      for index in 0..<number(page[3..<5]) {
+        let cell = number(page[12 + 2 * index..<14 + 2 * index])
+        children.append(number(page[cell..<cell + 4]))
+      }
+    }
+    let chain = Array(children.prefix(16))
+    #expect(chain.count == 16)
+    RawSQLite.edit(study.database, key: try Keys.raw, pages: Array(chain.dropLast())) { page, content in
+      let next = bytes(chain[chain.firstIndex(of: page).map { $0 + 1 } ?? 0])
+      let cells = 10
+      let start = content.count - 100 - 6 * cells
+      content.replaceSubrange(
+        0..<12, with: [5, 0, 0, 0, UInt8(cells), UInt8(start >> 8), UInt8(start & 255), 0] + next)
+      for cell in 0..<cells {
+        let place = start + 6 * cell
+        content.replaceSubrange(12 + 2 * cell..<14 + 2 * cell, with: [UInt8(place >> 8), UInt8(place & 255)])
+        content.replaceSubrange(place..<place + 5, with: next + [UInt8(cell + 1)])
+      }
+    }
+    try expectEnds()
+  }
+}
