@@ -53,7 +53,7 @@ public final class NotificationStore: Sendable {
   public let silentPushes: Repository<SilentPushData>
   /// The device id of records that bring none.
   public let deviceId: String
-  let configuration: Configuration
+  package let configuration: Configuration
   /// A thousand years, in seconds.
   private static let longestAge: TimeInterval = 1000 * 366 * 86_400
 

@@ -16,6 +16,9 @@ import com_awareframework_ios_sensor_notification
 //   store-helper rotate DB OLDKEYFILE NEWKEYFILE [--rewrite]         prints "rotated", or "done" if it was already
 //   store-helper rotate-open DB OLDKEYFILE NEWKEYFILE [--rewrite]    as rotate, of a database that is open, into which it
 //                                                 then inserts a row and prints the outcome
+//   store-helper backup DB KEYFILE TO             copies the database
+//   store-helper restore DB KEYFILE FROM          puts a copy of a backup in its place
+//   store-helper upgrade DB KEYFILE               brings it to the library's format
 //   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
@@ -63,7 +66,7 @@ do {
         let text = "\(getpid())-\(number)"
         try connection.run(
           "INSERT INTO ios_silent_push (timestamp, deviceId, label, timezone, os, jsonVersion, payload, recordId) "
-            + "VALUES (1, 'd', '', 0, 'iOS', 2, ?, ?)", .text(text), .text(text))
+            + "VALUES (1, 'd', '', 0, 'iOS', 2, ?, ?)", .text(text), .text(RecordID.random()))
       }
     }
     try store.close()
@@ -132,6 +135,12 @@ do {
     let report = try Database.rotateEncryptionKey(
       of: path, from: key, to: newKey!, rewriting: arguments.contains("--rewrite"))
     say(report.wasDone ? "done" : "rotated")
+  case "backup":
+    _ = try Database.backUp(path, key: key, to: arguments[3])
+  case "restore":
+    _ = try Database.restore(path, key: key, from: arguments[3])
+  case "upgrade":
+    _ = try Database.upgradeCipher(of: path, key: key)
   case "rotate-open":
     let database = try Database(path: path, key: key, creating: false) { _ in }
     func outcome(_ body: () throws -> String) throws -> String {

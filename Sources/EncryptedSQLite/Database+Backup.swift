@@ -1,0 +1,38 @@
+import Foundation
+
+extension Database {
+  /// Copies the file at `path` to a new file, consistent as of now while others write, encrypted under the same key or
+  /// another one. The copy is read back before it gets its name.
+  ///
+  /// - Parameters:
+  ///   - backup: where the copy goes; nothing may be there.
+  ///   - backupKey: the copy's key; nil means the file's own.
+  ///   - progress: told the part that is done, from 0 to 1; false ends the work.
+  /// - Throws: `alreadyExists`, `diskFull`, `corrupt`, `cancelled`, and what opening throws; nothing is left over.
+  public static func backUp(
+    _ path: String, key: EncryptionKey, to backup: String, backupKey: EncryptionKey? = nil, busyTimeout: Double = 5,
+    progress: (Double) -> Bool = { _ in true }
+  ) throws -> BackupReport {
+    let backup = try FileSystem.absolute(backup)
+    let key = (source: key, copy: backupKey ?? key)
+    let source = try Connection.open(path, key: key.source, options: .init(access: .readOnly, busyTimeout: busyTimeout))
+    defer { try? source.close() }
+    guard access(backup, F_OK) != 0 else { throw FileSystem.error("make", backup, EEXIST) }
+    return try source.readTransaction {
+      let counts = try TableCounts(source)
+      try FileSystem.requireSpace(try source.byteCount, beside: backup, for: "a backup of \(source.path)")
+      var report: BackupReport?
+      let isNew = try NewFile.publish(backup) { aside in
+        try source.backUp(to: aside, key: key.copy, progress: progress)
+        let copy = try FileState(aside, key.copy, busyTimeout)
+        guard copy.counts == counts else {
+          throw DatabaseError(
+            .corrupt, "the copy of \(source.path) does not hold what the file holds, and was thrown away: run verify")
+        }
+        report = BackupReport(path: backup, pages: copy.pages, generation: copy.generation, counts: counts.counts)
+      }
+      guard isNew, let report else { throw FileSystem.error("make", backup, EEXIST) }
+      return report
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+extension Database {
+  /// Brings a file that an older SQLCipher wrote to the format of this library, under the same key: by a verified copy that
+  /// takes its place. Nobody else may have the file open.
+  ///
+  /// - Parameter settings: what else the file is written with than the defaults of its generation.
+  /// - Returns: what was done; nil when the file has the library's format already.
+  /// - Throws: `busy`, `diskFull`, `corrupt`, `otherNames`, `copyFailed`, `cancelled`, and what opening throws: the file is
+  ///   as it was.
+  public static func upgradeCipher(
+    of path: String, key: EncryptionKey, settings: Cipher.Settings = .init(), busyTimeout: Double = 5,
+    isInterrupted: @escaping () -> Bool = { false }
+  ) throws -> CipherUpgradeReport? {
+    let options = Connection.Options(busyTimeout: busyTimeout, cipherSettings: settings)
+    let connection = try Connection.open(path, key: key, options: options)
+    let from = connection.cipher.generation
+    guard connection.cipher.isOlderThanLibrary || settings != .init() else {
+      try connection.close()
+      // What an earlier run left that was killed.
+      NewFile.removeAbandoned(beside: connection.path)
+      return nil
+    }
+    let replacement = FileReplacement(
+      what: "the upgrade of \(connection.path)", key: key, busyTimeout: busyTimeout, isInterrupted: isInterrupted)
+    do {
+      // Pages of a newer format are larger, and the copy has no free ones.
+      try FileSystem.requireSpace(
+        2 * connection.byteCount, beside: connection.path, for: "an upgrade of \(connection.path)")
+      try connection.requireSound()
+    } catch {
+      try? connection.close()
+      throw error
+    }
+    let outcome = try replacement.run(connection) {
+      try TableCounts($0)
+    } build: { connection, aside in
+      try connection.export(to: aside, key: key, generation: nil, isInterrupted: isInterrupted)
+    }
+    try FileSystem.syncFolder(of: connection.path)
+    let state = try FileState(connection.path, key, busyTimeout)
+    guard state.counts == outcome.counts else {
+      throw DatabaseError(.copyFailed, "\(connection.path) changed while it was upgraded: run verify")
+    }
+    return CipherUpgradeReport(
+      path: connection.path, from: from, generation: state.generation, pages: state.pages,
+      counts: state.counts.counts)
+  }
+}
+
+/// What an upgrade of a file's format did.
+public struct CipherUpgradeReport: Sendable, Equatable {
+  public let path: String
+  /// The SQLCipher generation of the format that it had.
+  public let from: Int
+  /// The SQLCipher generation of the format that it has.
+  public let generation: Int
+  public let pages: Int
+  /// The rows of each table.
+  public let counts: [String: Int64]
+}

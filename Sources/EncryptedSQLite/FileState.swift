@@ -1,0 +1,53 @@
+import Foundation
+
+/// What a fresh connection finds in a file.
+struct FileState {
+  let counts: TableCounts
+  let pages: Int
+  let generation: Int
+
+  /// - Parameter hasLog: whether the file is brought into the write-ahead log's mode.
+  init(_ path: String, _ key: EncryptionKey, _ busyTimeout: Double, hasLog: Bool = false) throws {
+    let connection = try Connection.open(
+      path, key: key, options: .init(access: hasLog ? .readWrite : .readOnly, busyTimeout: busyTimeout))
+    if hasLog { try connection.useWriteAheadLog() }
+    try connection.requireSound()
+    counts = try TableCounts(connection)
+    pages = try connection.pageCount
+    generation = connection.cipher.generation
+    try connection.close()
+  }
+}
+
+/// The number of rows of every table.
+struct TableCounts: Equatable {
+  private(set) var counts: [String: Int64] = [:]
+
+  init(_ connection: Connection) throws {
+    var names: [String] = []
+    try connection.forEachRow("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0") {
+      names.append($0.string(at: 0))
+    }
+    for name in names {
+      // A name in a file of somebody else's making.
+      let quoted = "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+      counts[name] = try connection.integer("SELECT count(*) FROM \(quoted)")
+    }
+  }
+}
+
+extension Connection {
+  /// The main file's size with its log folded in, in bytes.
+  var byteCount: Int {
+    get throws { try pageCount * Int(try integer("PRAGMA page_size") ?? 0) }
+  }
+
+  /// Reads every page in use.
+  ///
+  /// - Throws: `corrupt`.
+  func requireSound() throws {
+    guard let answer = try text("PRAGMA quick_check(1)"), answer != "ok" else { return }
+    throw DatabaseError(
+      .corrupt, "\(path) is damaged (\(answer)): run verify, and restore a backup or salvage what it still holds")
+  }
+}
