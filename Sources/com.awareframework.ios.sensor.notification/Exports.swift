@@ -1,4 +1,5 @@
 // An app imports the sensor's module alone. Single types, not whole modules, so that nothing else comes with them.
+@_exported import struct EncryptedSQLite.BackupReport
 @_exported import struct EncryptedSQLite.DatabaseError
 @_exported import struct EncryptedSQLite.EncryptionKey
 @_exported import protocol EncryptedSQLite.EncryptionKeyStore

@@ -102,6 +102,16 @@ final class IntakeQueue: @unchecked Sendable {
     }
   }
 
+  /// Closes the store, calls `body`, and then `finish` with what it gives, or the error. Later work opens the store again.
+  func performClosed<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value, finish: @escaping @Sendable (Result<Value, DatabaseError>) -> Void
+  ) {
+    whenIdle {
+      self.closeStore()
+      finish(Result { try body() }.mapError { DatabaseError(describing: $0) })
+    }
+  }
+
   /// Forgets what waits for the store.
   func forgetWaiting() { whenIdle { self.waiting = [] } }
 

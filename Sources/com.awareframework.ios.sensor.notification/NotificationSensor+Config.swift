@@ -36,6 +36,11 @@ extension NotificationSensor {
       get { settings.plaintextStorePolicy }
       set { settings.plaintextStorePolicy = newValue }
     }
+    /// What becomes of a store in the format of an older SQLCipher than the one that is linked.
+    public var legacyCipherPolicy: LegacyCipherPolicy {
+      get { settings.legacyCipherPolicy }
+      set { settings.legacyCipherPolicy = newValue }
+    }
     /// Where observers, broadcasts and completion handlers are called: a serial queue.
     public var callbackQueue: DispatchQueue {
       get { settings.callbackQueue }
@@ -64,6 +69,7 @@ extension NotificationSensor {
       var sensorObserver: NotificationObserver?
       var requestPermission = true
       var plaintextStorePolicy = PlaintextStorePolicy.adopt
+      var legacyCipherPolicy = LegacyCipherPolicy.openAsIs
       var callbackQueue = DispatchQueue.main
       var synchronous = Synchronous.normal
       var maximumAge: TimeInterval?
@@ -101,7 +107,8 @@ extension NotificationSensor {
         // The observer is the app's: its type tells enough.
         ("sensorObserver", settings.sensorObserver.map { "\(type(of: $0))" } as Any),
         ("requestPermission", settings.requestPermission), ("plaintextStorePolicy", settings.plaintextStorePolicy),
-        ("callbackQueue", settings.callbackQueue.label), ("synchronous", settings.synchronous),
+        ("legacyCipherPolicy", settings.legacyCipherPolicy), ("callbackQueue", settings.callbackQueue.label),
+        ("synchronous", settings.synchronous),
         ("maximumAge", settings.maximumAge as Any),
         ("dbPreviousEncryptionKey", Redacted(settings.dbPreviousEncryptionKey)),
         ("encryptionKeyStore", settings.encryptionKeyStore.map { "\(type(of: $0))" } as Any),
@@ -116,4 +123,12 @@ public enum PlaintextStorePolicy: Sendable {
   case adopt
   /// Opening fails with `notEncrypted`.
   case refuse
+}
+
+/// What becomes of a store in the format of an older SQLCipher than the one that is linked.
+public enum LegacyCipherPolicy: Sendable {
+  /// It is used as it is.
+  case openAsIs
+  /// A verified copy in the newer format takes its place.
+  case upgrade
 }

@@ -125,7 +125,16 @@ public class NotificationSensor: AwareSensor {
       guard let sensor = sensor.value.map({ Carried($0) }) else { return }
       sensor.value.onCallbackQueue { sensor.value.tell(error) }
     }
-    return IntakeQueue(open: { try StoreSettings(configuration.snapshot)?.open(report: report) }, report: report)
+    let open: IntakeQueue.Opening = {
+      guard let store = try StoreSettings(configuration.snapshot)?.open(report: report) else { return nil }
+      if let cipher = store.database.cipher, cipher.isOlderThanLibrary {
+        log.write(
+          "the store has the format of SQLCipher \(cipher.generation) and is used as it is; legacyCipherPolicy can upgrade it"
+        )
+      }
+      return store
+    }
+    return IntakeQueue(open: open, report: report)
   }
 
   /// Obeys the broadcasts of others. Those of any sensor tell what it does, and are not obeyed: there would be no end.
@@ -157,9 +166,23 @@ public class NotificationSensor: AwareSensor {
     _ body: @escaping @Sendable (NotificationStore) throws -> Value,
     finish: @escaping (NotificationSensor, Result<Value, AwareNotificationError>) -> Void
   ) {
+    intake.perform(body, finish: finishing(finish))
+  }
+
+  /// As ``withStore(_:finish:)``, while this sensor has no store open.
+  func withoutStore<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value,
+    finish: @escaping (NotificationSensor, Result<Value, AwareNotificationError>) -> Void
+  ) {
+    intake.performClosed(body, finish: finishing(finish))
+  }
+
+  private func finishing<Value: Sendable>(
+    _ finish: @escaping (NotificationSensor, Result<Value, AwareNotificationError>) -> Void
+  ) -> @Sendable (Result<Value, AwareNotificationError>) -> Void {
     let sensor = Carried(self)
     let finish = Carried(finish)
-    intake.perform(body) { result in
+    return { result in
       if case .failure(let error) = result { sensor.value.log.write("\(error)") }
       sensor.value.onCallbackQueue {
         if case .failure(let error) = result { sensor.value.tell(error) }
