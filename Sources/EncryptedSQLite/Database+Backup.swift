@@ -1,7 +1,7 @@
 import Foundation
 
 extension Database {
-  /// Copies the file at `path` to a new file, consistent as of now while others write, encrypted under the same key or
+  /// Copies the file at `path` to a new file, consistent as of now while others write (in rollback-journal mode they wait), encrypted under the same key or
   /// another one. The copy is read back before it gets its name.
   ///
   /// - Parameters:
@@ -18,21 +18,25 @@ extension Database {
     let source = try Connection.open(path, key: key.source, options: .init(access: .readOnly, busyTimeout: busyTimeout))
     defer { try? source.close() }
     guard access(backup, F_OK) != 0 else { throw FileSystem.error("make", backup, EEXIST) }
-    return try source.readTransaction {
-      let counts = try TableCounts(source)
-      try FileSystem.requireSpace(try source.byteCount, beside: backup, for: "a backup of \(source.path)")
-      var report: BackupReport?
-      let isNew = try NewFile.publish(backup) { aside in
+    var report: BackupReport?
+    let isNew = try NewFile.publish(backup) { aside in
+      // No longer than the copying: meanwhile the log cannot be emptied, and without a log nobody can write.
+      let counts = try source.readTransaction {
+        try FileSystem.requireSpace(try source.byteCount, beside: backup, for: "a backup of \(source.path)")
         try source.backUp(to: aside, key: key.copy, progress: progress)
-        let copy = try FileState(aside, key.copy, busyTimeout)
-        guard copy.counts == counts else {
-          throw DatabaseError(
-            .corrupt, "the copy of \(source.path) does not hold what the file holds, and was thrown away: run verify")
-        }
-        report = BackupReport(path: backup, pages: copy.pages, generation: copy.generation, counts: counts.counts)
+        return try TableCounts(source)
       }
-      guard isNew, let report else { throw FileSystem.error("make", backup, EEXIST) }
-      return report
+      let copy = try FileState.ofCopy(aside, for: backup, key.copy, busyTimeout)
+      guard copy.counts == counts else {
+        throw DatabaseError(
+          .copyFailed, "the copy of \(source.path) does not hold what the file holds, and was thrown away: run verify")
+      }
+      guard progress(1) else {
+        throw DatabaseError(.cancelled, "the backup of \(source.path) was interrupted; nothing of it is left")
+      }
+      report = BackupReport(path: backup, pages: copy.pages, generation: copy.generation, counts: counts.counts)
     }
+    guard isNew, let report else { throw FileSystem.error("make", backup, EEXIST) }
+    return report
   }
 }

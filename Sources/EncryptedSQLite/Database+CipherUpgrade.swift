@@ -12,6 +12,12 @@ extension Database {
     of path: String, key: EncryptionKey, settings: Cipher.Settings = .init(), busyTimeout: Double = 5,
     isInterrupted: @escaping () -> Bool = { false }
   ) throws -> CipherUpgradeReport? {
+    try settings.check()
+    // Done before: the file has the defaults of today, and not those settings.
+    if settings != .init(), let current = try? Connection.open(path, key: key, options: .init(access: .readOnly)) {
+      try current.close()
+      if !current.cipher.isOlderThanLibrary { return nil }
+    }
     let options = Connection.Options(busyTimeout: busyTimeout, cipherSettings: settings)
     let connection = try Connection.open(path, key: key, options: options)
     let from = connection.cipher.generation
@@ -37,14 +43,10 @@ extension Database {
     } build: { connection, aside in
       try connection.export(to: aside, key: key, generation: nil, isInterrupted: isInterrupted)
     }
-    try FileSystem.syncFolder(of: connection.path)
-    let state = try FileState(connection.path, key, busyTimeout)
-    guard state.counts == outcome.counts else {
-      throw DatabaseError(.copyFailed, "\(connection.path) changed while it was upgraded: run verify")
-    }
+    try FileSystem.syncInPlace(connection.path)
     return CipherUpgradeReport(
-      path: connection.path, from: from, generation: state.generation, pages: state.pages,
-      counts: state.counts.counts)
+      path: connection.path, from: from, generation: outcome.copy.generation, pages: outcome.copy.pages,
+      counts: outcome.copy.counts.counts)
   }
 }
 

@@ -30,34 +30,36 @@ extension Database {
       let build = { (aside: String) in
         try source.backUp(to: aside, key: key) { _ in !isInterrupted() }
       }
-      if try FileStatus(path) == nil {
-        try publish(path, key, counts, busyTimeout, build)
-      } else {
-        try replace(path, key, counts, busyTimeout, isInterrupted, build)
-      }
-      try FileSystem.syncFolder(of: path)
-      let state = try FileState(path, key, busyTimeout)
+      let state =
+        try FileStatus(path) == nil
+        ? publish(path, key, counts, busyTimeout, build)
+        : replace(path, key, counts, busyTimeout, isInterrupted, build)
+      try FileSystem.syncInPlace(path)
       return BackupReport(path: path, pages: state.pages, generation: state.generation, counts: state.counts.counts)
     }
   }
 
   private static func publish(
     _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double, _ build: (String) throws -> Void
-  ) throws {
+  ) throws -> FileState {
+    var copy: FileState?
     let isNew = try NewFile.publish(path) { aside in
       try build(aside)
-      guard try FileState(aside, key, busyTimeout).counts == counts else {
+      let state = try FileState.ofCopy(aside, for: path, key, busyTimeout)
+      guard state.counts == counts else {
         throw DatabaseError(
           .copyFailed, "the copy for \(path) does not hold what the backup holds, and was thrown away")
       }
+      copy = state
     }
-    guard isNew else { throw FileSystem.error("make", path, EEXIST) }
+    guard isNew, let copy else { throw FileSystem.error("make", path, EEXIST) }
+    return copy
   }
 
   private static func replace(
     _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double,
     _ isInterrupted: @escaping () -> Bool, _ build: (String) throws -> Void
-  ) throws {
+  ) throws -> FileState {
     let present: Connection
     do {
       present = try Connection.open(path, key: key, options: .init(busyTimeout: busyTimeout))
@@ -67,12 +69,12 @@ extension Database {
         "\(error.message). It stands where the backup is to be restored, and was not changed: move it away first",
         sqliteCode: error.sqliteCode)
     }
-    _ = try FileReplacement(
+    return try FileReplacement(
       what: "restoring \(path)", key: key, busyTimeout: busyTimeout, isInterrupted: isInterrupted
     ).run(present) { _ in
       counts
     } build: { _, aside in
       try build(aside)
-    }
+    }.copy
   }
 }

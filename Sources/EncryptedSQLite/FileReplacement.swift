@@ -15,7 +15,8 @@ struct FileReplacement {
 
   /// What became of a replacement.
   struct Outcome {
-    let counts: TableCounts
+    /// The copy as it was read back.
+    let copy: FileState
     /// The time that reading and comparing took.
     let provingSeconds: Double
   }
@@ -45,10 +46,10 @@ struct FileReplacement {
       }
       try stopIfInterrupted()
       let locked = clock.seconds
-      let proving = try NewFile.withFileAside(beside: path) { aside in
+      let outcome = try NewFile.withFileAside(beside: path) { aside in
         try build(connection, aside)
         let built = clock.seconds
-        let copy = try FileState(aside, key, busyTimeout, hasLog: hadLog)
+        let copy = try FileState.ofCopy(aside, for: path, key, busyTimeout, hasLog: hadLog)
         guard copy.counts == expected else {
           throw DatabaseError(
             .copyFailed,
@@ -59,11 +60,11 @@ struct FileReplacement {
         try FileSystem.sync(aside)
         try stopIfInterrupted()
         guard rename(aside, path) == 0 else { throw FileSystem.error("replace", path, errno) }
-        return proving
+        return Outcome(copy: copy, provingSeconds: locked + proving)
       }
       // The lock was held until now.
       try? connection.closeReplaced()
-      return Outcome(counts: expected, provingSeconds: locked + proving)
+      return outcome
     } catch {
       // The file is still there, and goes back into the mode that it was in.
       if hadLog { try? connection.useWriteAheadLog() }

@@ -6,6 +6,20 @@ struct FileState {
   let pages: Int
   let generation: Int
 
+  /// What is in a copy that has no name yet. A fault of it is told under the name of what it is a copy for.
+  static func ofCopy(
+    _ aside: String, for path: String, _ key: EncryptionKey, _ busyTimeout: Double, hasLog: Bool = false
+  ) throws -> FileState {
+    do {
+      return try FileState(aside, key, busyTimeout, hasLog: hasLog)
+    } catch let error as DatabaseError where error.code != .diskFull {
+      throw DatabaseError(
+        error.code == .corrupt ? .copyFailed : error.code,
+        "the copy for \(path) could not be read back, and was thrown away (\(error.code.rawValue)): run verify on its source",
+        sqliteCode: error.sqliteCode)
+    }
+  }
+
   /// - Parameter hasLog: whether the file is brought into the write-ahead log's mode.
   init(_ path: String, _ key: EncryptionKey, _ busyTimeout: Double, hasLog: Bool = false) throws {
     let connection = try Connection.open(

@@ -56,6 +56,17 @@ package enum FileSystem {
     try sync(folder(of: path))
   }
 
+  /// As ``syncFolder(of:)``, for a file that stands in its place already, whatever this says.
+  package static func syncInPlace(_ path: String) throws {
+    do {
+      try syncFolder(of: path)
+    } catch let error as DatabaseError {
+      throw DatabaseError(
+        error.code,
+        "\(path) is in its place, but might not be there after a power cut (\(error.message)): check the disk")
+    }
+  }
+
   /// The folder that the file at `path` is in.
   package static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
@@ -129,8 +140,10 @@ package enum FileSystem {
   /// The bytes that this user may still write in the folder of `path`; nil when the system does not tell.
   package static func freeSpace(beside path: String) -> Int? {
     var status = statvfs()
-    guard statvfs(folder(of: path), &status) == 0 else { return nil }
-    return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    // Some file systems of a network do not count their blocks.
+    guard statvfs(folder(of: path), &status) == 0, status.f_blocks > 0, status.f_frsize > 0 else { return nil }
+    let (bytes, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+    return isTooMany ? .max : Int(clamping: bytes)
   }
 
   /// The file's size in bytes, 0 when there is none.

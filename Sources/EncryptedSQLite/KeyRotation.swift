@@ -114,7 +114,7 @@ struct KeyRotation {
       try FileSystem.syncFolder(of: path)
       let rotated = clock.seconds
       let after = try decide(nil)
-      guard after.counts == outcome.counts else { throw unconfirmed("it could not be compared with what it held") }
+      guard after.counts == outcome.copy.counts else { throw unconfirmed("it could not be compared with what it held") }
       let proving = proved + outcome.provingSeconds
       return report(
         .rewrite, after, isLogFoldedIn: true, proving: proving + clock.seconds - rotated, rotating: rotated - proving)

@@ -88,7 +88,7 @@ extension StoreVerification {
   private static var isNoRecordID: String {
     let digit = "[0-9a-f]"
     let form = [8, 4, 4, 4, 12].map { String(repeating: digit, count: $0) }.joined(separator: "-")
-    return "NOT (typeof(recordId) = 'text' AND recordId GLOB '\(form)')"
+    return "NOT (typeof(recordId) = 'text' AND lower(recordId) GLOB '\(form)')"
   }
 
   private static func found(_ rule: Rule, _ connection: Connection) throws -> [String] {

@@ -20,9 +20,12 @@ extension NotificationSensor {
   /// Puts a copy of a backup in the place of the store, which opens again with the next record. No other process may have
   /// the store open.
   ///
-  /// - Parameter completionHandler: is called with the report, or with the error; the store is as it was then.
+  /// - Parameters:
+  ///   - backupKey: the backup's key, where it is neither the store's nor the previous one.
+  ///   - completionHandler: is called with the report, or with the error; the store is as it was then.
   public func restore(
-    from path: String, completionHandler: ((Result<BackupReport, AwareNotificationError>) -> Void)? = nil
+    from path: String, backupKey: EncryptionKey? = nil,
+    completionHandler: ((Result<BackupReport, AwareNotificationError>) -> Void)? = nil
   ) {
     let config = Carried(CONFIG)
     let handler = Carried(completionHandler)
@@ -30,7 +33,7 @@ extension NotificationSensor {
       guard let settings = try StoreSettings(config.value) else {
         throw DatabaseError(.invalidConfiguration, "dbType is NONE: set the dbType, path and key of the store")
       }
-      return try settings.restore(from: path)
+      return try settings.restore(from: path, backupKey: backupKey)
     } finish: { _, result in
       handler.value?(result)
     }

@@ -82,11 +82,21 @@ struct StoreSettings {
     return try NotificationStore(configuration)
   }
 
-  /// Puts a copy of the backup at `path` in the place of the store.
-  func restore(from path: String) throws -> BackupReport {
+  /// Puts a copy of the backup at `path` in the place of the store. It may be under the previous key, as one is that was
+  /// made before a rotation.
+  ///
+  /// - Parameter backupKey: the backup's key, where it is neither.
+  func restore(from path: String, backupKey: EncryptionKey?) throws -> BackupReport {
     let store = try StoreLocation.path(config.dbPath)
-    let (key, _) = try keys.load(for: store)
-    return try NotificationStore.restore(store, key: key, from: path)
+    // Adopts, and finishes a rotation, so that one key fits; a backup is not a reason to make a key.
+    if try FileStatus(store) != nil { try open().close() }
+    let (key, previous) = try keys.loadExisting()
+    do {
+      return try NotificationStore.restore(store, key: key, from: path, backupKey: backupKey)
+    } catch let error as DatabaseError where error.code == .wrongKey && backupKey == nil {
+      guard let previous else { throw error }
+      return try NotificationStore.restore(store, key: key, from: path, backupKey: previous)
+    }
   }
 }
 
@@ -138,6 +148,16 @@ enum ConfiguredKeys {
         }
       }
       // What is staged is where a rotation was going.
+      return keys.staged.map { ($0, keys.current) } ?? (keys.current, nil)
+    }
+  }
+
+  /// As ``load(for:)``, and never makes one.
+  func loadExisting() throws -> (key: EncryptionKey, previous: EncryptionKey?) {
+    switch self {
+    case .given(let key, let previous): return (key, previous)
+    case .kept(let keyStore):
+      let keys = try keyStore.load()
       return keys.staged.map { ($0, keys.current) } ?? (keys.current, nil)
     }
   }

@@ -86,6 +86,7 @@ import Testing
     try connection.close()
     #expect(folder.names == ["it's old.db"])
     #expect(try Database.upgradeCipher(of: path, key: key) == nil)
+    #expect(try Database.upgradeCipher(of: path, key: key, settings: each.cipher) == nil)
   }
 
   @Test(.enabled(if: isNewer, "only a newer library upgrades")) func aFileInUseIsNotUpgraded() throws {

@@ -32,6 +32,20 @@ extension SensorTests {
       #expect(bench.observer.errors.snapshot.isEmpty)
     }
 
+    @Test("A backup from before a rotation is restored, with its key") func olderBackup() throws {
+      _ = bench.push(["n": 1])
+      _ = try #require(ask { bench.sensor.backup(to: copy, completionHandler: $0) }).get()
+      let new = "x'" + String(repeating: "5", count: 64) + "'"
+      bench.sensor.rotateEncryptionKey(to: try EncryptionKey(new))
+      _ = bench.push(["n": 2])
+      #expect(ask { bench.sensor.restore(from: copy, completionHandler: $0) }?.failure?.code == .wrongKey)
+      let key = try Keys.raw
+      _ = try #require(ask { bench.sensor.restore(from: copy, backupKey: key, completionHandler: $0) }).get()
+      bench.config.dbEncryptionKey = new
+      #expect(bench.push(["n": 3]) == .newData)
+      #expect(try bench.stored { try $0.silentPushes.page(limit: 9).map(\.payload) } == [#"{"n":1}"#, #"{"n":3}"#])
+    }
+
     @Test("A failure is told, and the store is as it was") func failures() throws {
       _ = bench.push(["n": 1])
       #expect(ask { bench.sensor.restore(from: copy, completionHandler: $0) }?.failure?.code == .notFound)
