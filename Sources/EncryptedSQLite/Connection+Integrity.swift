@@ -53,23 +53,24 @@ extension Connection {
   ///
   /// - Returns: the number of the first page that cannot be read, nil when all can.
   public func firstUnreadablePage() throws -> Int? {
-    try readTransaction {
-      // The pager then has its lock, and shows the codec's error at the next page.
-      let probe = "SELECT rowid FROM sqlite_master LIMIT 1"
-      _ = try integer(probe)
-      let sink = try openSink()
-      defer { sqlite3_close_v2(sink) }
-      guard let copy = sqlite3_backup_init(sink, "main", handle, "main") else {
-        throw DatabaseError(status: sqlite3_errcode(sink), handle: sink, path: path, isProven: true)
-      }
-      defer { sqlite3_backup_finish(copy) }
-      var page = 0
-      while true {
-        page += 1
-        let status = sqlite3_backup_step(copy, 1)
-        guard [SQLITE_OK, SQLITE_DONE].contains(status), isReadable(probe) else { return page }
-        if status == SQLITE_DONE { return nil }
-      }
+    // Not by readTransaction, which ends with an error where a page did not decrypt.
+    try execute("BEGIN")
+    defer { try? execute("ROLLBACK") }
+    // The pager then has its lock, and shows the codec's error at the next page.
+    let probe = "SELECT rowid FROM sqlite_master LIMIT 1"
+    _ = try integer(probe)
+    let sink = try openSink()
+    defer { sqlite3_close_v2(sink) }
+    guard let copy = sqlite3_backup_init(sink, "main", handle, "main") else {
+      throw DatabaseError(status: sqlite3_errcode(sink), handle: sink, path: path, isProven: true)
+    }
+    defer { sqlite3_backup_finish(copy) }
+    var page = 0
+    while true {
+      page += 1
+      let status = sqlite3_backup_step(copy, 1)
+      guard [SQLITE_OK, SQLITE_DONE].contains(status), isReadable(probe) else { return page }
+      if status == SQLITE_DONE { return nil }
     }
   }
 

@@ -123,6 +123,7 @@ public final class Connection {
     try run(begin)
     do {
       let result = try body()
+      try requirePagesDecrypted()
       try run("COMMIT")
       return result
     } catch {
@@ -130,6 +131,14 @@ public final class Connection {
       throw error
     }
   }
+
+  /// That every page which this transaction has read did decrypt.
+  ///
+  /// SQLCipher gives a page whose MAC fails as one of zeros, and an error only for the pages after it. Where it was the
+  /// last of a value's pages, the value has been read without a word, with zeros in it.
+  ///
+  /// - Throws: `corrupt`.
+  private func requirePagesDecrypted() throws { _ = try integer("SELECT rowid FROM sqlite_master LIMIT 1") }
 
   /// Ends the transaction, whatever cancels the work meanwhile.
   private func rollBack() {

@@ -48,6 +48,26 @@ extension OpeningTests {
     try readAll()
   }
 
+  /// SQLCipher reads such a page as zeros, and fails at the next one only.
+  @Test("A value whose last page is damaged is not handed out with zeros in it, nor written back")
+  func damagedEndOfAValue() throws {
+    try SmallStore.make(path, Keys.raw, [String(repeating: "x", count: 20_000)])
+    let database = try SmallStore.open(path, Keys.raw)
+    let (pages, size) = try database.read { (try $0.pageCount, Int(try $0.integer("PRAGMA page_size") ?? 0)) }
+    try database.close()
+    try Damage.flipBit(path, at: (pages - 1) * size + 100)
+    let before = folder.contents
+    let damaged = try SmallStore.open(path, Keys.raw)
+    for _ in 1...2 {
+      #expect(Keys.error { _ = try damaged.read { try SmallStore.texts($0) } } == .corrupt)
+      #expect(
+        Keys.error { try damaged.write { try $0.execute("INSERT INTO item (text) SELECT text FROM item") } } == .corrupt
+      )
+    }
+    try damaged.close()
+    #expect(folder.contents == before)
+  }
+
   @Test("A check of the whole file meets damage too, as a fault or as an error")
   func damageMetByTheCheck() throws {
     let pageSize = try makeLargeStore()
