@@ -124,7 +124,7 @@ extension Connection {
   }
 
   /// `PRAGMA cipher_compatibility` came with SQLCipher 4; a 3.x library takes it for an unknown pragma and does nothing.
-  private static func olderGenerations(than version: String) -> [Int] {
+  static func olderGenerations(than version: String) -> [Int] {
     let current = Cipher.generation(of: version)
     return current >= 4 ? (1..<current).reversed() : []
   }

@@ -56,8 +56,8 @@ import Testing
   @Test("Huge values take memory for themselves, not for a page of them")
   func hugeValues() throws {
     try change("UPDATE ios_notification SET body = printf('%.*c', 2000000, 'x') WHERE id <= 12")
-    for command in [["list", "--limit", "2"], ["export"], ["status"], ["verify"], ["migrate"]] {
-      let peak = try study.peakMemory(command[0], Array(command.dropFirst()))
+    for command in ["export", "status", "verify"] {
+      let peak = try study.peakMemory(command, [])
       #expect((1...(45 << 10)).contains(peak), "\(command) took \(peak) KiB")
     }
   }

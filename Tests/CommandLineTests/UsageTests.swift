@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct UsageTests {
   private let commands = [
-    "keygen", "init", "encrypt", "record", "list", "export", "status", "migrate", "verify", "wipe",
+    "keygen", "init", "encrypt", "record", "list", "export", "status", "migrate", "verify", "restore", "wipe",
   ]
 
   @Test func helpTellsOfEveryCommandAndOption() throws {

@@ -1,0 +1,114 @@
+import CSQLCipher
+import Foundation
+
+/// A copy of a damaged file, from which is read what can be read.
+///
+/// Each query is a transaction of its own, for a page that does not decrypt fails every later one of its transaction.
+package final class DamagedDatabase {
+  package let connection: Connection
+  /// A query that reads pages of the schema that are sound. SQLCipher gives a page whose MAC fails as one of zeros, and
+  /// an error only for the pages after it; so a row counts only when this can be read behind it.
+  private let probe: String
+
+  /// Copies the file at `path` with its log or journal to `copy`, a new file of no bytes, and opens the copy.
+  ///
+  /// The original is only read. Where this process has it open too, closing this reading lets go of that one's locks.
+  ///
+  /// - Throws: `wrongKey` when the first page does not decrypt, `corrupt` when no page of the schema does, and what
+  ///   copying throws.
+  package init(_ path: String, key: EncryptionKey, copy: String) throws {
+    try DamagedFile.copy(path, to: copy)
+    for log in ["-wal", "-journal"] where FileSystem.size(path + log) > 0 {
+      close(try FileSystem.createForOwner(copy + log))
+      try DamagedFile.copy(path + log, to: copy + log)
+    }
+    var connection = try Connection.openDamaged(copy, key: key)
+    let (pages, size) = (try connection.pageCount, try connection.pageSize)
+    if FileSystem.size(copy) < pages * size {
+      // Pages behind the end of the file would be read as zeros.
+      try connection.close()
+      try DamagedFile.extend(copy, to: pages * size)
+      connection = try Connection.openDamaged(copy, key: key)
+    }
+    self.connection = connection
+    let probes = [Int64.min, .max].map { "SELECT count(*) FROM sqlite_master WHERE rowid = \($0)" }
+    guard
+      let probe = probes.first(where: { probe in
+        Self.inTransaction(connection) {
+          (try? connection.integer(probe)) != nil && (try? connection.integer(probe)) != nil
+        }
+      })
+    else { throw DatabaseError(.corrupt, "\(path) is damaged where its tables are listed: restore a backup") }
+    self.probe = probe
+  }
+
+  /// Calls `body` with each row that `sql` gives, up to the first that cannot be read.
+  ///
+  /// - Returns: whether all could be read.
+  /// - Throws: what `body` throws, and nothing else.
+  package func forEachRow(_ sql: String, _ values: SQLValue..., body: (Statement) throws -> Void) throws -> Bool {
+    var failure: (any Error)?
+    let isWhole = Self.inTransaction(connection) {
+      do {
+        return try connection.withStatement(sql) { row in
+          row.bind(values)
+          while try row.step() {
+            _ = try connection.integer(probe)
+            do { try body(row) } catch {
+              failure = error
+              return false
+            }
+          }
+          _ = try connection.integer(probe)
+          return true
+        }
+      } catch {
+        return false
+      }
+    }
+    if let failure { throw failure }
+    return isWhole
+  }
+
+  private static func inTransaction(_ connection: Connection, _ body: () -> Bool) -> Bool {
+    defer { try? connection.execute("ROLLBACK") }
+    return (try? connection.execute("BEGIN")) != nil && body()
+  }
+}
+
+extension Connection {
+  /// As ``open(_:key:options:)`` for reading, where the schema need not be readable: what comes before the damage in it
+  /// is known then, and a file that was cut is opened.
+  fileprivate static func openDamaged(_ path: String, key: EncryptionKey) throws -> Connection {
+    let older = olderGenerations(than: try libraryVersion())
+    for generation in [nil] + older.map(Optional.some) {
+      do {
+        return try openDamaged(path, key, olderGeneration: generation)
+      } catch let error as DatabaseError where error.code == .wrongKey {
+        continue
+      }
+    }
+    throw DatabaseError(.wrongKey, DatabaseError.wrongKeyText(path))
+  }
+
+  private static func openDamaged(
+    _ path: String, _ key: EncryptionKey, olderGeneration: Int?
+  ) throws -> Connection {
+    let version = try libraryVersion()
+    let connection = Connection(
+      handle: try openHandle(path, flags(path, .readOnly)), path: path,
+      cipher: Cipher(libraryVersion: version, generation: olderGeneration ?? Cipher.generation(of: version)))
+    try connection.execute("PRAGMA cipher_log_level = NONE")
+    let status = key.withUnsafeBytes { sqlite3_key_v2(connection.handle, "main", $0.baseAddress, Int32($0.count)) }
+    guard status == SQLITE_OK else { throw connection.error(status) }
+    if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
+    try connection.execute(
+      "PRAGMA cipher_log_level = NONE; PRAGMA temp_store = MEMORY; PRAGMA writable_schema = ON; PRAGMA query_only = ON")
+    // Reads the first page and not the schema behind it.
+    _ = try connection.integer("PRAGMA schema_version")
+    connection.markProven()
+    // The first statement meets damage in the schema; those after it know what was read of it.
+    _ = try? connection.integer("SELECT count(*) FROM sqlite_master")
+    return connection
+  }
+}

@@ -1,0 +1,79 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+import TestSupport
+import Testing
+
+/// `restore --salvage`.
+@Suite struct RestoreCommandTests {
+  private let study = Study()
+  private var damaged: String { study.folder.path("damaged.db") }
+
+  /// A store with a damaged page among those of its notifications.
+  private func makeDamaged(rows: Int = 300) throws {
+    try study.run("record", input: Study.pushes(rows))
+    try FileManager.default.moveItem(atPath: study.database, toPath: damaged)
+    let size = RawSQLite(damaged, key: try Keys.raw).integer("PRAGMA page_size")
+    for page in (10..<FileSystem.size(damaged) / size).reversed() {
+      try Damage.flipBit(damaged, at: (page - 1) * size + 20)
+      let connection = try Connection.open(damaged, key: Keys.raw, options: .init(access: .readOnly))
+      guard (try? connection.integer("SELECT sum(length(body)) FROM ios_notification")) != nil else { return }
+      try Damage.flipBit(damaged, at: (page - 1) * size + 20)
+    }
+    Issue.record("no page holds notifications")
+  }
+
+  @Test func salvageSavesWhatItCanAndTellsWhatIsLost() throws {
+    try makeDamaged()
+    let before = study.folder.contents["damaged.db"]
+    let told = try study.run("restore", "--salvage", "--from", damaged)
+    #expect(told.status == 0 && told.errors.isEmpty)
+    #expect(told.output.hasPrefix("salvaged: \(study.database)\nios_notification: "))
+    #expect(try study.run("verify").status == 0)
+    let count = try study.run("list").lines.count
+    #expect(told.output.contains("ios_notification: \(count) saved"))
+    #expect(study.folder.contents["damaged.db"] == before)
+    #expect(try study.run("restore", "--salvage", "--from", damaged).errors.contains("exists already"))
+
+    unlink(study.database)
+    let result = try study.run("restore", "--salvage", "--from", damaged, "--json")
+    let json = try #require(JSON.parse(result.output) as? [String: Any])
+    let tables = try #require(json["tables"] as? [[String: Any]])
+    let table = try #require(tables.first { $0["name"] as? String == "ios_notification" })
+    let missing = try #require(table["missing"] as? [[Int]])
+    #expect(table["saved"] as? Int == count && table["exact"] as? Bool == true)
+    #expect(missing.reduce(0) { $0 + $1[1] - $1[0] + 1 } == 300 - count)
+    #expect(json["whole"] as? Bool == false && count < 300)
+    #expect(study.folder.names == ["damaged.db", "study.db", "study.key"])
+  }
+
+  @Test func withoutSalvageItIsCalledWrongly() throws {
+    #expect(try study.run("restore", "--from", damaged).status == 2)
+    #expect(try study.run("restore", "--salvage").status == 2)
+    #expect(study.folder.names == ["study.key"])
+  }
+
+  @Test func aKilledSalvageLeavesTheDamagedStoreAndNothingAfterTheNext() throws {
+    try makeDamaged(rows: 2000)
+    let before = study.folder.contents
+    var generator = SeededGenerator(seed: 4)
+    var wasInTheMiddle = 0
+    for _ in 0..<Campaign.count(6) {
+      let running = try study.start("restore", "--salvage", "--from", damaged)
+      usleep(UInt32.random(in: 5_000...250_000, using: &generator))
+      running.kill()
+      _ = running.finish()
+      let names = study.folder.names
+      if names.contains(where: { $0.contains(".new-") }) { wasInTheMiddle += 1 }
+      #expect(study.folder.contents["damaged.db"] == before["damaged.db"])
+      if names.contains("study.db") {
+        #expect(try study.run("verify").status == 0)
+        unlink(study.database)
+      }
+      #expect(try study.run("restore", "--salvage", "--from", damaged).status == 0)
+      #expect(study.folder.names == ["damaged.db", "study.db", "study.key"])
+      unlink(study.database)
+    }
+    #expect(wasInTheMiddle > 0, "no salvage was killed in time")
+  }
+}
