@@ -42,7 +42,7 @@ extension Connection {
     // Its result repeats that of the last step.
     sqlite3_backup_finish(backup)
     // SQLCipher 3 shows a page that did not decrypt at the next page that is read, and the last one has none.
-    if status == SQLITE_DONE { _ = try integer("SELECT count(*) FROM sqlite_master") }
+    if status == SQLITE_DONE { try requirePagesDecrypted() }
     guard status == SQLITE_DONE else {
       // Which side failed is not told: a fault of the source is damage, since its key is proved.
       throw status & 0xff == SQLITE_FULL || status & 0xff == SQLITE_IOERR ? target.error(status) : error(status)

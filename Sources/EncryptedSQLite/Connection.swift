@@ -138,7 +138,7 @@ public final class Connection {
   /// last of a value's pages, the value has been read without a word, with zeros in it.
   ///
   /// - Throws: `corrupt`.
-  private func requirePagesDecrypted() throws { _ = try integer("SELECT rowid FROM sqlite_master LIMIT 1") }
+  func requirePagesDecrypted() throws { _ = try integer("SELECT rowid FROM sqlite_master LIMIT 1") }
 
   /// Ends the transaction, whatever cancels the work meanwhile.
   private func rollBack() {

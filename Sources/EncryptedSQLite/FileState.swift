@@ -60,7 +60,11 @@ extension Connection {
   ///
   /// - Throws: `corrupt`.
   func requireSound() throws {
-    guard let answer = try text("PRAGMA quick_check(1)"), answer != "ok" else { return }
+    // In a transaction, for SQLCipher tells of the last page that was read at the next one.
+    guard isInTransaction else { return try readTransaction { try requireSound() } }
+    let answer = try text("PRAGMA quick_check(1)") ?? ""
+    try requirePagesDecrypted()
+    guard answer != "ok" else { return }
     throw DatabaseError(
       .corrupt, "\(path) is damaged (\(answer)): run verify, and restore a backup or salvage what it still holds")
   }

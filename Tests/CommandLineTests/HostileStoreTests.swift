@@ -81,6 +81,10 @@ import Testing
     // Counting need not meet it, but comes to an end.
     for command in ["status", "migrate"] { #expect(try study.run(command).status <= 1, "\(command)") }
     #expect(try study.run("record", input: Study.pushes(1)).status <= 1)
+    let forged = study.folder.path("forged.db")
+    try FileManager.default.moveItem(atPath: study.database, toPath: forged)
+    #expect(try study.run("restore", "--salvage", "--from", forged).status == 0)
+    #expect(try study.run("verify").status == 0)
   }
 
   @Test("A tree that leads back to its root is met as damage")

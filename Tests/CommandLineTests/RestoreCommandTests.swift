@@ -47,8 +47,7 @@ import Testing
     #expect(study.folder.names == ["damaged.db", "study.db", "study.key"])
   }
 
-  @Test func withoutSalvageADamagedStoreIsRefused() throws {
-    // A damaged store is no backup.
+  @Test func anAbsentFileOrStoreIsNamed() throws {
     #expect(try study.run("restore", "--from", damaged).status == 1)
     #expect(try study.run("restore", "--salvage").status == 2)
     #expect(study.folder.names == ["study.key"])

@@ -111,6 +111,25 @@ import Testing
     #expect(failures.texts == [])
   }
 
+  /// Each page in turn, the last overflow page of the last value too: nothing that does not authenticate gets a new MAC.
+  @Test(arguments: [true, false]) func noDamagedPageIsEncryptedAnew(_ isRewriting: Bool) throws {
+    try make(Keys.raw, "INSERT INTO item (text) SELECT hex(randomblob(6000))")
+    let connection = try Connection.open(path, key: Keys.raw)
+    let (count, size) = (try connection.pageCount, Int(try connection.integer("PRAGMA page_size") ?? 0))
+    try connection.close()
+    for page in 2...count {
+      try Damage.flipBit(path, at: (page - 1) * size + 40)
+      let before = folder.contents
+      let error = Keys.error {
+        _ = try Database.rotateEncryptionKey(
+          of: path, from: Keys.raw, to: EncryptionKey(Self.otherKeys[0]), rewriting: isRewriting)
+      }
+      #expect(error == .corrupt, "page \(page) of \(count)")
+      #expect(folder.contents == before)
+      try Damage.flipBit(path, at: (page - 1) * size + 40)
+    }
+  }
+
   @Test func anotherDatabaseOnTheFileGetsKeyChangedAndWritesNothing() throws {
     let one = try SmallStore.open(path, Keys.raw)
     let other = try SmallStore.open(path, Keys.raw)
