@@ -31,6 +31,9 @@ public struct Cipher: Sendable, Equatable {
   /// Whether the file has the format of an older SQLCipher than the library's own.
   public var isOlderThanLibrary: Bool { generation < Self.generation(of: libraryVersion) }
 
+  /// The generation of a file that is older than the library, which has to be told of it; nil for the library's own.
+  var olderGeneration: Int? { isOlderThanLibrary ? generation : nil }
+
   static func generation(of version: String) -> Int {
     Int(version.prefix { $0.isNumber }) ?? 0
   }

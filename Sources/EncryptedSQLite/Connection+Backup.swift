@@ -11,8 +11,7 @@ extension Connection {
   /// - Throws: `cancelled`; `corrupt` at a page that cannot be read.
   func backUp(to aside: String, key: EncryptionKey, progress: (Double) -> Bool) throws {
     precondition(isInTransaction, "outside a transaction the copy would start anew with each write of another")
-    let target = try Connection.openNew(
-      aside, key: key, generation: cipher.isOlderThanLibrary ? cipher.generation : nil)
+    let target = try Connection.openNew(aside, key: key, generation: cipher.olderGeneration)
     do {
       // Nobody else knows the file, and an unfinished one is thrown away.
       try target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")

@@ -57,8 +57,7 @@ extension Connection {
     try execute("BEGIN")
     defer { try? execute("ROLLBACK") }
     // The pager then has its lock, and shows the codec's error at the next page.
-    let probe = "SELECT rowid FROM sqlite_master LIMIT 1"
-    _ = try integer(probe)
+    try requirePagesDecrypted()
     let sink = try openSink()
     defer { sqlite3_close_v2(sink) }
     guard let copy = sqlite3_backup_init(sink, "main", handle, "main") else {
@@ -69,17 +68,8 @@ extension Connection {
     while true {
       page += 1
       let status = sqlite3_backup_step(copy, 1)
-      guard [SQLITE_OK, SQLITE_DONE].contains(status), isReadable(probe) else { return page }
+      guard [SQLITE_OK, SQLITE_DONE].contains(status), (try? requirePagesDecrypted()) != nil else { return page }
       if status == SQLITE_DONE { return nil }
-    }
-  }
-
-  private func isReadable(_ probe: String) -> Bool {
-    do {
-      _ = try integer(probe)
-      return true
-    } catch {
-      return false
     }
   }
 
@@ -92,7 +82,7 @@ extension Connection {
       sqlite3_key_v2(sink, "main", $0.baseAddress, Int32($0.count))
     }
     let size = try pageSize
-    let format = cipher.isOlderThanLibrary ? "PRAGMA cipher_compatibility = \(cipher.generation);" : ""
+    let format = cipher.olderGeneration.map { "PRAGMA cipher_compatibility = \($0);" } ?? ""
     let settings = """
       PRAGMA cipher_log_level = NONE; \(format)
       PRAGMA cipher_page_size = \(size); PRAGMA page_size = \(size);
@@ -111,7 +101,7 @@ extension Connection {
   /// Through SQLite's own descriptor: closing another one on the file would free this process's locks on it.
   package func rawFaults() throws -> (excess: Int, zeroPages: Int) {
     try readTransaction {
-      _ = try integer("SELECT rowid FROM sqlite_master LIMIT 1")
+      try requirePagesDecrypted()
       var opened: UnsafeMutablePointer<sqlite3_file>?
       let size = try pageSize
       let count = try pageCount
@@ -141,16 +131,15 @@ extension Connection {
   package func withBoundedWork<Result>(_ body: () throws -> Result) throws -> Result {
     let stepsPerByte = 100
     let every: Int32 = 1_000_000
-    let budget = Budget(calls: 10 + (try pageCount) * (try pageSize) * stepsPerByte / Int(every))
-    let given = Unmanaged.passRetained(budget)
-    defer { given.release() }
-    sqlite3_progress_handler(
-      handle, every, { $0.map { Unmanaged<Budget>.fromOpaque($0).takeUnretainedValue().spend() } ?? 0 },
-      given.toOpaque())
-    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+    var callsLeft = 10 + (try pageCount) * (try pageSize) * stepsPerByte / Int(every)
     do {
-      return try body()
-    } catch let error as DatabaseError where error.code == .cancelled && budget.isSpent {
+      return try withInterruption(every: every) {
+        callsLeft -= 1
+        return callsLeft < 0
+      } during: {
+        try body()
+      }
+    } catch let error as DatabaseError where error.code == .cancelled && callsLeft < 0 {
       throw DatabaseError(
         .corrupt,
         "\(path) is damaged (reading it does not come to an end): restore a backup, or salvage what it still holds")
@@ -160,16 +149,5 @@ extension Connection {
   /// ``readTransaction(_:)`` with ``withBoundedWork(_:)``.
   package func boundedReadTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     try withBoundedWork { try readTransaction(body) }
-  }
-}
-
-/// How often SQLite may still ask whether to go on.
-private final class Budget {
-  private var calls: Int
-  init(calls: Int) { self.calls = calls }
-  var isSpent: Bool { calls < 0 }
-  func spend() -> Int32 {
-    calls -= 1
-    return isSpent ? 1 : 0
   }
 }

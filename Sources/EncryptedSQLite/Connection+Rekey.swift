@@ -60,17 +60,9 @@ extension Connection {
   ///
   /// - Throws: `cancelled` when `isInterrupted` says so, which is asked every few milliseconds.
   func export(
-    to aside: String, key: EncryptionKey, generation: Int?, isInterrupted: @escaping () -> Bool
+    to aside: String, key: EncryptionKey, generation: Int?, isInterrupted: () -> Bool
   ) throws {
-    let query = isInterrupted
-    try withoutActuallyEscaping(query) { query in
-      let asked = Unmanaged.passRetained(Question(query))
-      defer { asked.release() }
-      let stepsBetweenQuestions: Int32 = 10_000
-      sqlite3_progress_handler(
-        handle, stepsBetweenQuestions,
-        { $0.map { Unmanaged<Question>.fromOpaque($0).takeUnretainedValue().ask() } == true ? 1 : 0 }, asked.toOpaque())
-      defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+    try withInterruption(every: 10_000, isInterrupted) {
       try attach(aside, key, generation)
       do {
         // Nobody else knows the file, and an unfinished one is thrown away.
@@ -85,7 +77,7 @@ extension Connection {
       } catch {
         if isInTransaction { try? execute("ROLLBACK") }
         // An export tells of every end as of a mistake in SQL.
-        guard !query() else {
+        guard !isInterrupted() else {
           throw DatabaseError(.cancelled, "the copy of \(path) was interrupted; \(path) is as it was")
         }
         throw error
@@ -101,10 +93,4 @@ extension Connection {
     }
     if let generation { try execute("PRAGMA target.cipher_compatibility = \(generation)") }
   }
-}
-
-/// Whether to stop, asked from C.
-private final class Question {
-  let ask: () -> Bool
-  init(_ ask: @escaping () -> Bool) { self.ask = ask }
 }

@@ -52,7 +52,7 @@ public final class ConnectionQueue: @unchecked Sendable {
           continuation.resume(
             with: Swift.Result {
               try self.perform { connection in
-                try job.run(on: connection.handle) { try body(connection) }
+                try job.run(on: connection) { try body(connection) }
               }
             })
         }
@@ -150,26 +150,25 @@ private final class Job: @unchecked Sendable {
   /// The connection while the work runs on it, so that an interrupt never hits another's statement.
   private var handle: OpaquePointer?
 
-  func run<Result>(on handle: OpaquePointer, _ body: () throws -> Result) throws -> Result {
+  func run<Result>(on connection: Connection, _ body: () throws -> Result) throws -> Result {
     lock.lock()
     let isCancelled = isCancelled
-    if !isCancelled { self.handle = handle }
+    if !isCancelled { handle = connection.handle }
     lock.unlock()
     guard !isCancelled else {
       throw DatabaseError(.cancelled, "the work was cancelled before it began")
     }
-    // SQLite forgets an interrupt that comes while no statement runs: the next statement asks here.
-    sqlite3_progress_handler(
-      handle, Self.stepsBetweenChecks,
-      { job in job.map { Unmanaged<Job>.fromOpaque($0).takeUnretainedValue().isOver } == true ? 1 : 0 },
-      Unmanaged.passUnretained(self).toOpaque())
     defer {
-      sqlite3_progress_handler(handle, 0, nil, nil)
       lock.lock()
-      self.handle = nil
+      handle = nil
       lock.unlock()
     }
-    return try body()
+    // SQLite forgets an interrupt that comes while no statement runs: the next statement asks here.
+    return try connection.withInterruption(every: Self.stepsBetweenChecks) {
+      isOver
+    } during: {
+      try body()
+    }
   }
 
   /// In instructions of SQLite's virtual machine: some tens of microseconds.

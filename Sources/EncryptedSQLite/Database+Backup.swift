@@ -18,25 +18,18 @@ extension Database {
     let source = try Connection.open(path, key: key.source, options: .init(access: .readOnly, busyTimeout: busyTimeout))
     defer { try? source.close() }
     guard access(backup, F_OK) != 0 else { throw FileSystem.error("make", backup, EEXIST) }
-    var report: BackupReport?
-    let isNew = try NewFile.publish(backup) { aside in
+    return try NewFile.make(backup) { aside in
       // No longer than the copying: meanwhile the log cannot be emptied, and without a log nobody can write.
       let counts = try source.readTransaction {
         try FileSystem.requireSpace(try source.byteCount, beside: backup, for: "a backup of \(source.path)")
         try source.backUp(to: aside, key: key.copy, progress: progress)
         return try TableCounts(source)
       }
-      let copy = try FileState.ofCopy(aside, for: backup, key.copy, busyTimeout)
-      guard copy.counts == counts else {
-        throw DatabaseError(
-          .copyFailed, "the copy of \(source.path) does not hold what the file holds, and was thrown away: run verify")
-      }
+      let copy = try FileState.ofCopy(aside, for: backup, key.copy, busyTimeout, expecting: counts)
       guard progress(1) else {
         throw DatabaseError(.cancelled, "the backup of \(source.path) was interrupted; nothing of it is left")
       }
-      report = BackupReport(path: backup, pages: copy.pages, generation: copy.generation, counts: counts.counts)
+      return BackupReport(path: backup, pages: copy.pages, generation: copy.generation, counts: counts.counts)
     }
-    guard isNew, let report else { throw FileSystem.error("make", backup, EEXIST) }
-    return report
   }
 }

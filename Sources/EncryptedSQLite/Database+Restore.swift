@@ -42,18 +42,10 @@ extension Database {
   private static func publish(
     _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double, _ build: (String) throws -> Void
   ) throws -> FileState {
-    var copy: FileState?
-    let isNew = try NewFile.publish(path) { aside in
+    try NewFile.make(path) { aside in
       try build(aside)
-      let state = try FileState.ofCopy(aside, for: path, key, busyTimeout)
-      guard state.counts == counts else {
-        throw DatabaseError(
-          .copyFailed, "the copy for \(path) does not hold what the backup holds, and was thrown away")
-      }
-      copy = state
+      return try FileState.ofCopy(aside, for: path, key, busyTimeout, expecting: counts)
     }
-    guard isNew, let copy else { throw FileSystem.error("make", path, EEXIST) }
-    return copy
   }
 
   private static func replace(

@@ -154,31 +154,28 @@ public final class Database: Sendable {
 }
 
 /// The keys that the connections of one database open with.
-///
-/// - Note: `@unchecked Sendable`: all state is guarded by `lock`.
-private final class KeysInForce: @unchecked Sendable {
-  struct State {
+private final class KeysInForce: Sendable {
+  struct State: Sendable {
     var key: EncryptionKey
     var previous: EncryptionKey?
     /// Whether the file is under the previous key, as far as is known.
     var isPrevious = false
 
+    /// The key that opened the file last, or is to be tried first.
     var current: EncryptionKey { isPrevious ? previous ?? key : key }
   }
 
-  private let lock = NSLock()
-  private var guarded: State
+  private let guarded: Locked<State>
 
   init(_ key: EncryptionKey, _ previous: EncryptionKey?) {
-    guarded = State(key: key, previous: previous.flatMap { $0 == key ? nil : $0 })
+    guarded = Locked(State(key: key, previous: previous.flatMap { $0 == key ? nil : $0 }))
   }
 
   var state: State {
-    get { withLock { $0 } }
-    set { withLock { $0 = newValue } }
+    get { guarded.snapshot }
+    set { guarded.replace(with: newValue) }
   }
 
-  /// The key that opened the file last, or is to be tried first.
   var current: EncryptionKey { state.current }
 
   var isPreviousInForce: Bool { state.isPrevious }
@@ -198,17 +195,11 @@ private final class KeysInForce: @unchecked Sendable {
       guard let other = tried.isPrevious ? tried.key : tried.previous else { throw error }
       do {
         let connection = try Connection.open(path, key: other, options: options)
-        withLock { if $0.current != other { $0.isPrevious.toggle() } }
+        guarded.withLock { if $0.current != other { $0.isPrevious.toggle() } }
         return connection
       } catch let second as DatabaseError where second.code == .wrongKey {
         throw error
       }
     }
-  }
-
-  private func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-    lock.lock()
-    defer { lock.unlock() }
-    return body(&guarded)
   }
 }

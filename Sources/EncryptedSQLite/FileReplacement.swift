@@ -24,7 +24,7 @@ struct FileReplacement {
   /// - Parameters:
   ///   - connection: the file that is replaced; closed on return, whatever happens.
   ///   - counts: the rows that the copy is to hold, asked once the file is locked.
-  ///   - build: makes the copy at the path that it is given, a file of no bytes, and tells under which journal mode it goes.
+  ///   - build: makes the copy at the path that it is given, a file of no bytes.
   /// - Throws: `busy`, `otherNames`, `copyFailed`, `cancelled`, and what the others throw: the file is as it was.
   func run(
     _ connection: Connection, counts: (Connection) throws -> TableCounts, build: (Connection, String) throws -> Void
@@ -49,12 +49,7 @@ struct FileReplacement {
       let outcome = try NewFile.withFileAside(beside: path) { aside in
         try build(connection, aside)
         let built = clock.seconds
-        let copy = try FileState.ofCopy(aside, for: path, key, busyTimeout, hasLog: hadLog)
-        guard copy.counts == expected else {
-          throw DatabaseError(
-            .copyFailed,
-            "the copy for \(path) does not hold what it should, and was thrown away: run verify on its source")
-        }
+        let copy = try FileState.ofCopy(aside, for: path, key, busyTimeout, expecting: expected, hasLog: hadLog)
         let proving = clock.seconds - built
         try FileSystem.takeOwner(of: path, for: aside, keepingMode: true)
         try FileSystem.sync(aside)

@@ -6,13 +6,23 @@ struct FileState {
   let pages: Int
   let generation: Int
 
-  /// What is in a copy that has no name yet. A fault of it is told under the name of what it is a copy for.
+  /// What is in a copy that has no name yet, which is to hold `expected`. A fault of it is told under the name of what it
+  /// is a copy for.
+  ///
+  /// - Throws: `copyFailed`.
   static func ofCopy(
-    _ aside: String, for path: String, _ key: EncryptionKey, _ busyTimeout: Double, hasLog: Bool = false
+    _ aside: String, for path: String, _ key: EncryptionKey, _ busyTimeout: Double, expecting expected: TableCounts,
+    hasLog: Bool = false
   ) throws -> FileState {
     do {
-      return try FileState(aside, key, busyTimeout, hasLog: hasLog)
-    } catch let error as DatabaseError where error.code != .diskFull {
+      let copy = try FileState(aside, key, busyTimeout, hasLog: hasLog)
+      guard copy.counts == expected else {
+        throw DatabaseError(
+          .copyFailed,
+          "the copy for \(path) does not hold what it should, and was thrown away: run verify on its source")
+      }
+      return copy
+    } catch let error as DatabaseError where error.code != .diskFull && error.code != .copyFailed {
       throw DatabaseError(
         error.code == .corrupt ? .copyFailed : error.code,
         "the copy for \(path) could not be read back, and was thrown away (\(error.code.rawValue)): run verify on its source",
@@ -53,7 +63,7 @@ struct TableCounts: Equatable {
 extension Connection {
   /// The main file's size with its log folded in, in bytes.
   var byteCount: Int {
-    get throws { try pageCount * Int(try integer("PRAGMA page_size") ?? 0) }
+    get throws { try pageCount * pageSize }
   }
 
   /// Reads every page in use.

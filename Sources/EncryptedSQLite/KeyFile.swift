@@ -47,7 +47,7 @@ public enum KeyFile {
   public static func create(_ path: String, _ key: EncryptionKey) throws {
     let path = try FileSystem.absolute(path)
     // Under its name it is complete: half of a raw key would be taken for a passphrase.
-    let isNew = try NewFile.publish(path) { aside in
+    try NewFile.make(path, "make the key file") { aside in
       let descriptor = open(aside, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
       guard descriptor >= 0 else { throw FileSystem.error("make the key file", path, errno) }
       defer { close(descriptor) }
@@ -58,7 +58,6 @@ public enum KeyFile {
         try [UInt8(ascii: "\n")].withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
       }
     }
-    guard isNew else { throw FileSystem.error("make the key file", path, EEXIST) }
   }
 
   private static func read(descriptor: Int32, name: String, untilNewline: Bool = false) throws -> EncryptionKey {

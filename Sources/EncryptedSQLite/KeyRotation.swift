@@ -107,8 +107,8 @@ struct KeyRotation {
     outcome = try replacement.run(connection) {
       try TableCounts($0)
     } build: { connection, aside in
-      let generation = connection.cipher.isOlderThanLibrary ? connection.cipher.generation : nil
-      try connection.export(to: aside, key: new, generation: generation, isInterrupted: options.isInterrupted)
+      try connection.export(
+        to: aside, key: new, generation: connection.cipher.olderGeneration, isInterrupted: options.isInterrupted)
     }
     do {
       try FileSystem.syncFolder(of: path)

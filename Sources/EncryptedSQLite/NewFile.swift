@@ -31,6 +31,19 @@ package enum NewFile {
     }
   }
 
+  /// As ``publish(_:build:)``, where nobody else has a reason to make the file.
+  ///
+  /// - Parameter action: what an error says could not be done.
+  /// - Throws: `alreadyExists`, too.
+  package static func make<Result>(
+    _ path: String, _ action: String = "make", build: (String) throws -> Result
+  ) throws -> Result {
+    var result: Result?
+    let isNew = try publish(path) { result = try build($0) }
+    guard isNew, let result else { throw FileSystem.error(action, path, EEXIST) }
+    return result
+  }
+
   /// Calls `body` with the path of a new file of no bytes (mode 0600), which `body` may give another name. What stands at
   /// the path afterwards is removed.
   package static func withFileAside<Result>(beside path: String, _ body: (String) throws -> Result) throws -> Result {
@@ -87,9 +100,10 @@ package enum NewFile {
 
   /// Whether the regular file that is open as `descriptor` is the one at `path`.
   private static func isFile(_ descriptor: Int32, at path: String) -> Bool {
-    var (opened, named) = (stat(), stat())
-    return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 && opened.st_mode & S_IFMT == S_IFREG
-      && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+    guard let opened = try? FileStatus(descriptor: descriptor, path), let named = try? FileStatus(path) else {
+      return false
+    }
+    return opened.isRegularFile && opened.isSameFile(as: named)
   }
 
   /// The marker last, for what stands beside it is found by its name.

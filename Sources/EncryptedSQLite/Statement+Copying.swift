@@ -1,9 +1,11 @@
 import CSQLCipher
 
 extension Statement {
-  /// Binds the value at `column` of `row`'s current row, its storage class and bytes as they are.
-  package func bind(column: Int32, of row: Statement, at index: Int32) {
-    note(sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column)))
+  /// Binds the first `count` values of `row`'s current row in their order, their storage classes and bytes as they are.
+  package func bind(columns count: Int, of row: Statement) {
+    for column in 0..<Int32(count) {
+      note(sqlite3_bind_value(handle, column + 1, sqlite3_column_value(row.handle, column)))
+    }
   }
 
   /// Whether the current rows of both have the same value at `column`: storage class, and every bit.

@@ -20,7 +20,7 @@ struct PlaintextRows {
         let names = columns.joined(separator: ", ")
         try store.withStatement("INSERT INTO \(table) (\(names)) VALUES (\(parameters))") { insert in
           try connection.forEachRow("SELECT \(names) FROM \(table)") { row in
-            for column in 0..<Int32(columns.count) { insert.bind(column: column, of: row, at: column + 1) }
+            insert.bind(columns: columns.count, of: row)
             try insert.run()
           }
         }

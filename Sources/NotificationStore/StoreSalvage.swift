@@ -24,8 +24,8 @@ public struct StoreSalvage {
     try Connection.checkFile(damaged, for: .readOnly)
     // Before all is read in vain.
     guard access(path, F_OK) != 0 else { throw FileSystem.error("make", path, EEXIST) }
-    var report: SalvageReport?
-    let isNew = try NewFile.publish(path) { aside in
+    return try NewFile.make(path) { aside in
+      var report: SalvageReport?
       try NewFile.withFileAside(beside: path) { copy in
         let source = try naming(damaged) { try DamagedDatabase(damaged, key: key, copy: copy) }
         defer { try? source.connection.close() }
@@ -40,12 +40,11 @@ public struct StoreSalvage {
       let store = try Connection.open(aside, key: key, options: .init(access: .readOnly))
       let faults = try store.integrityFaults(limit: 1)
       try store.close()
-      guard faults.isEmpty else {
+      guard faults.isEmpty, let report else {
         throw DatabaseError(.corrupt, "the new store was not made, for it did not come out sound: check the disk")
       }
+      return report
     }
-    guard isNew, let report else { throw FileSystem.error("make", path, EEXIST) }
-    return report
   }
 
   /// Errors of the copy are those of the file that it is a copy of.
@@ -175,7 +174,7 @@ public struct StoreSalvage {
       let parameters = Array(repeating: "?", count: columns.count).joined(separator: ", ")
       _ = try source.forEachRow(query, .text(table), .integer(lastIds[table] ?? 0)) { row in
         try target.withStatement("REPLACE INTO upload_ledger (\(names)) VALUES (\(parameters))") { insert in
-          for column in 0..<Int32(columns.count) { insert.bind(column: column, of: row, at: column + 1) }
+          insert.bind(columns: columns.count, of: row)
           try insert.run()
         }
         isSaved = true

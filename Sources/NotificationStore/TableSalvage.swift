@@ -103,7 +103,7 @@ struct TableSalvage {
     do {
       try target.withStatement("INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(parameters))") {
         insert in
-        for column in 0..<Int32(columns.count) { insert.bind(column: column, of: row, at: column + 1) }
+        insert.bind(columns: columns.count, of: row)
         try insert.run()
       }
       saved += 1

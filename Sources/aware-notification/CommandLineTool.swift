@@ -1,3 +1,4 @@
+import CCommandLine
 import EncryptedSQLite
 import NotificationStore
 
@@ -20,7 +21,8 @@ enum CommandLineTool {
       return 2
     } catch let error as DatabaseError {
       Output.error(error.message)
-      return 1
+      let signal = command_line_interrupt()
+      return error.code == .cancelled && signal != 0 ? 128 + signal : 1
     } catch let interruption as Interruption {
       return 128 + interruption.signal
     } catch {

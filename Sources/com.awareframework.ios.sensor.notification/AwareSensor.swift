@@ -1,3 +1,4 @@
+import EncryptedSQLite
 import Foundation
 
 /// What all AWARE sensors do: start, stop, sync, take a label, and sync on request while they are enabled.

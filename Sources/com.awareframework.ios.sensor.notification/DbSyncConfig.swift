@@ -1,3 +1,4 @@
+import EncryptedSQLite
 import Foundation
 
 /// Is told how a sync ended.
@@ -85,16 +86,16 @@ open class DbSyncConfig {
     set { values.compactDataFormat = newValue }
   }
   public var serverType: ServerType {
-    get { values.serverType }
-    set { values.serverType = newValue }
+    get { values.study.serverType }
+    set { values.study.serverType = newValue }
   }
   public var studyNumber: Int {
-    get { values.studyNumber }
-    set { values.studyNumber = newValue }
+    get { values.study.studyNumber }
+    set { values.study.studyNumber = newValue }
   }
   public var studyKey: String {
-    get { values.studyKey }
-    set { values.studyKey = newValue }
+    get { values.study.studyKey }
+    set { values.study.studyKey = newValue }
   }
 
   private struct Values {
@@ -111,9 +112,7 @@ open class DbSyncConfig {
     var dispatchQueue: DispatchQueue?
     var backgroundSession = false
     var compactDataFormat = false
-    var serverType = ServerType.aware_micro
-    var studyNumber = 1
-    var studyKey = ""
+    var study = StudySettings()
   }
 
   private let values = Locked(Values())
@@ -145,11 +144,7 @@ open class DbSyncConfig {
         values.compactDataFormat = mode.lowercased() == "compact"
       }
       dictionary.read("compactDataFormat", into: &values.compactDataFormat)
-      dictionary.read("serverType", into: &values.serverType)
-      dictionary.read("study_number", into: &values.studyNumber)
-      dictionary.read("studyNumber", into: &values.studyNumber)
-      dictionary.read("study_key", into: &values.studyKey)
-      dictionary.read("studyKey", into: &values.studyKey)
+      values.study.read(dictionary)
       if let queue: DispatchQueue = dictionary.value("dispatchQueue") { values.dispatchQueue = queue }
       if let handler: DbSyncCompletionHandler = dictionary.value("completionHandler") {
         values.completionHandler = handler
@@ -168,23 +163,20 @@ open class DbSyncConfig {
 }
 
 extension DbSyncConfig: CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
-  private var shown: [(label: String?, value: Any)] {
+  private var shown: [(label: String, value: Any)] {
     let values = values.snapshot
     return [
       ("removeAfterSync", values.removeAfterSync), ("batchSize", values.batchSize),
       ("markAsSynced", values.markAsSynced), ("skipSyncedData", values.skipSyncedData),
       ("keepLastData", values.keepLastData), ("deviceId", values.deviceId as Any), ("debug", values.debug),
       ("debugLevel", values.debugLevel), ("backgroundSession", values.backgroundSession),
-      ("compactDataFormat", values.compactDataFormat), ("serverType", values.serverType),
-      ("studyNumber", values.studyNumber), ("studyKey", Redacted(values.studyKey)),
-    ]
+      ("compactDataFormat", values.compactDataFormat),
+    ] + values.study.shown
   }
 
-  public var customMirror: Mirror { Mirror(self, children: shown, ancestorRepresentation: .suppressed) }
+  public var customMirror: Mirror { Mirror(self, showing: shown) }
 
-  public var description: String {
-    "\(type(of: self))(\(shown.map { "\($0.label ?? ""): \($0.value)" }.joined(separator: ", ")))"
-  }
+  public var description: String { "\(type(of: self))\(text(of: shown))" }
 
   public var debugDescription: String { description }
 }

@@ -1,4 +1,5 @@
 #if canImport(UserNotifications)
+  import EncryptedSQLite
   import Foundation
   import UserNotifications
 

@@ -1,3 +1,4 @@
+import EncryptedSQLite
 import Foundation
 
 /// Calls the completion handler of one push exactly once, in time whatever happens.

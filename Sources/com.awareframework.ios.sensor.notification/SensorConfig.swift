@@ -63,16 +63,16 @@ open class SensorConfig {
     set { values.dbTableName = newValue }
   }
   public var serverType: ServerType {
-    get { values.serverType }
-    set { values.serverType = newValue }
+    get { values.study.serverType }
+    set { values.study.serverType = newValue }
   }
   public var studyNumber: Int {
-    get { values.studyNumber }
-    set { values.studyNumber = newValue }
+    get { values.study.studyNumber }
+    set { values.study.studyNumber = newValue }
   }
   public var studyKey: String {
-    get { values.studyKey }
-    set { values.studyKey = newValue }
+    get { values.study.studyKey }
+    set { values.study.studyKey = newValue }
   }
 
   struct Values {
@@ -86,9 +86,7 @@ open class SensorConfig {
     var dbPath = "aware"
     var dbHost: String?
     var dbTableName: String?
-    var serverType = ServerType.aware_micro
-    var studyNumber = 1
-    var studyKey = ""
+    var study = StudySettings()
   }
 
   let values = Locked(Values())
@@ -118,11 +116,7 @@ open class SensorConfig {
       dictionary.read("dbPath", into: &values.dbPath)
       dictionary.read("dbHost", into: &values.dbHost)
       dictionary.read("dbTableName", into: &values.dbTableName)
-      dictionary.read("serverType", into: &values.serverType)
-      dictionary.read("study_number", into: &values.studyNumber)
-      dictionary.read("studyNumber", into: &values.studyNumber)
-      dictionary.read("study_key", into: &values.studyKey)
-      dictionary.read("studyKey", into: &values.studyKey)
+      values.study.read(dictionary)
     }
   }
 
@@ -133,22 +127,29 @@ open class SensorConfig {
       ("enabled", values.enabled), ("debug", values.debug), ("label", values.label), ("deviceId", values.deviceId),
       ("dbEncryptionKey", Redacted(values.dbEncryptionKey)), ("dbType", values.dbType), ("dbPath", values.dbPath),
       ("dbHost", values.dbHost.map(HostText.withoutCredentials) as Any), ("dbTableName", values.dbTableName as Any),
-      ("serverType", values.serverType), ("studyNumber", values.studyNumber), ("studyKey", Redacted(values.studyKey)),
-    ]
+    ] + values.study.shown
   }
 }
 
 extension SensorConfig: CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
-  public var customMirror: Mirror {
-    Mirror(
-      self, children: shown.map { (label: Optional($0.label), value: $0.value) }, ancestorRepresentation: .suppressed)
-  }
+  public var customMirror: Mirror { Mirror(self, showing: shown) }
 
-  public var description: String {
-    "\(type(of: self))(\(shown.map { "\($0.label): \($0.value)" }.joined(separator: ", ")))"
-  }
+  public var description: String { "\(type(of: self))\(text(of: shown))" }
 
   public var debugDescription: String { description }
+}
+
+extension Mirror {
+  /// The mirror of a configuration: `settings`, and nothing else of it.
+  init<Configuration>(_ configuration: Configuration, showing settings: [(label: String, value: Any)]) {
+    self.init(
+      configuration, children: settings.map { (label: Optional($0.label), value: $0.value) },
+      ancestorRepresentation: .suppressed)
+  }
+}
+
+func text(of settings: [(label: String, value: Any)]) -> String {
+  "(\(settings.map { "\($0.label): \($0.value)" }.joined(separator: ", ")))"
 }
 
 /// Stands for a secret where settings are shown: tells whether there is one, and nothing of it.

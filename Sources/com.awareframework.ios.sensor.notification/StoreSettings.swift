@@ -125,30 +125,24 @@ enum ConfiguredKeys {
   ///
   /// - Throws: `keyLost`, `keyUnavailable`, `keyExposed`.
   func load(for path: String) throws -> (key: EncryptionKey, previous: EncryptionKey?) {
-    switch self {
-    case .given(let key, let previous): return (key, previous)
-    case .kept(let keyStore):
-      let keys: StoredKeys
-      do {
-        keys = try keyStore.load()
-      } catch let error as DatabaseError where error.code == .keyNotFound {
-        // What cannot be looked at may be a store.
-        guard try FileStatus(path) == nil && FileStatus(path + "-wal") == nil || PlaintextStore.isPlaintext(at: path)
-        else {
-          throw DatabaseError(
-            .keyLost,
-            "\(path) is there and its key is not (\(error.message)): bring the key back; without it the records are lost, and "
-              + "only by moving the file away does a new store begin")
-        }
-        do {
-          return (try keyStore.create(), nil)
-        } catch let error as DatabaseError where error.code == .alreadyExists {
-          // Another process of this app was first.
-          keys = try keyStore.load()
-        }
+    do {
+      return try loadExisting()
+    } catch let error as DatabaseError where error.code == .keyNotFound {
+      guard case .kept(let keyStore) = self else { throw error }
+      // What cannot be looked at may be a store.
+      guard try FileStatus(path) == nil && FileStatus(path + "-wal") == nil || PlaintextStore.isPlaintext(at: path)
+      else {
+        throw DatabaseError(
+          .keyLost,
+          "\(path) is there and its key is not (\(error.message)): bring the key back; without it the records are lost, and "
+            + "only by moving the file away does a new store begin")
       }
-      // What is staged is where a rotation was going.
-      return keys.staged.map { ($0, keys.current) } ?? (keys.current, nil)
+      do {
+        return (try keyStore.create(), nil)
+      } catch let error as DatabaseError where error.code == .alreadyExists {
+        // Another process of this app was first.
+        return try loadExisting()
+      }
     }
   }
 
@@ -158,6 +152,7 @@ enum ConfiguredKeys {
     case .given(let key, let previous): return (key, previous)
     case .kept(let keyStore):
       let keys = try keyStore.load()
+      // What is staged is where a rotation was going.
       return keys.staged.map { ($0, keys.current) } ?? (keys.current, nil)
     }
   }

@@ -162,7 +162,7 @@ extension SensorTests {
     {
       final class Failing: EncryptionKeyStore {
         let inner: FileKeyStore
-        let fails = com_awareframework_ios_sensor_notification.Locked(true)
+        let fails = EncryptedSQLite.Locked(true)
         init(_ inner: FileKeyStore) { self.inner = inner }
         func load() throws -> StoredKeys { try inner.load() }
         func create() throws -> EncryptionKey { try inner.create() }

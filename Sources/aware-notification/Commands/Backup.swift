@@ -26,17 +26,12 @@ enum Backup: Command {
     let key = try arguments.key()
     let backupKey = try arguments.value("backup-key-file").map { try KeyFile.read($0) }
     command_line_catch_interrupts()
-    do {
-      let report = try Database.backUp(path, key: key, to: output, backupKey: backupKey) { _ in
-        command_line_interrupt() == 0
-      }
-      if arguments.has("verify") { try verify(report.path, backupKey ?? key) }
-      try arguments.has("json") ? Output.json(report.object) : Output.write("backed up to \(report.text)")
-      return 0
-    } catch let error as DatabaseError where error.code == .cancelled && command_line_interrupt() != 0 {
-      Output.error(error.message)
-      return 128 + command_line_interrupt()
+    let report = try Database.backUp(path, key: key, to: output, backupKey: backupKey) { _ in
+      command_line_interrupt() == 0
     }
+    if arguments.has("verify") { try verify(report.path, backupKey ?? key) }
+    try arguments.has("json") ? Output.json(report.object) : Output.write("backed up to \(report.text)")
+    return 0
   }
 
   private static func verify(_ path: String, _ key: EncryptionKey) throws {

@@ -48,7 +48,7 @@ enum Export: Command {
     // Before all is written in vain.
     guard access(path, F_OK) != 0 else { throw FileSystem.error("make", path, EEXIST) }
     command_line_catch_interrupts()
-    let isNew = try NewFile.publish(path) { aside in
+    try NewFile.make(path) { aside in
       let descriptor = open(aside, O_WRONLY | O_CLOEXEC)
       guard descriptor >= 0 else { throw FileSystem.error("write", path, errno) }
       defer { close(descriptor) }
@@ -58,6 +58,5 @@ enum Export: Command {
         guard signal == 0 else { throw Interruption(signal: signal) }
       }
     }
-    guard isNew else { throw FileSystem.error("make", path, EEXIST) }
   }
 }

@@ -35,15 +35,10 @@ enum Restore: Command {
     let key = try arguments.key(making: path)
     let backupKey = try arguments.value("backup-key-file").map { try KeyFile.read($0) }
     command_line_catch_interrupts()
-    do {
-      let report = try NotificationStore.restore(
-        path, key: key, from: source, backupKey: backupKey, isInterrupted: { command_line_interrupt() != 0 })
-      try arguments.has("json") ? Output.json(report.object) : Output.write("restored \(report.text)")
-      return 0
-    } catch let error as DatabaseError where error.code == .cancelled && command_line_interrupt() != 0 {
-      Output.error(error.message)
-      return 128 + command_line_interrupt()
-    }
+    let report = try NotificationStore.restore(
+      path, key: key, from: source, backupKey: backupKey, isInterrupted: { command_line_interrupt() != 0 })
+    try arguments.has("json") ? Output.json(report.object) : Output.write("restored \(report.text)")
+    return 0
   }
 
   private static func object(_ report: SalvageReport) -> [String: Any] {

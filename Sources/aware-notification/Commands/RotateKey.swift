@@ -10,8 +10,8 @@ enum RotateKey: Command {
   static let details = """
     Encrypts every page anew under the key in NEW. With --generate that key is made: NEW appears when the store is under
     it, and until then the key is in NEW.staged. Run again after an interruption or a failure, the command finishes the
-    rotation, or says that it is done; keep both keys until it has said so. Other programs may read meanwhile, and get the store back
-    when they open it under the new key.
+    rotation, or says that it is done; keep both keys until it has said so. Other programs may read meanwhile, and get
+    the store back when they open it under the new key.
 
     --rewrite makes a compacted copy under a new salt and puts it in the file's place. A new key with a salt (96 digits)
     does so anyway. Nobody else may have the store open then.
@@ -36,12 +36,9 @@ enum RotateKey: Command {
       report = try Database.rotateEncryptionKey(
         of: path, from: old, to: new, rewriting: arguments.has("rewrite"),
         isInterrupted: { command_line_interrupt() != 0 })
-    } catch let error as DatabaseError {
+    } catch {
       newKeyFile.tellOfStagedKey()
-      let signal = command_line_interrupt()
-      guard error.code == .cancelled, signal != 0 else { throw error }
-      Output.error(error.message)
-      return 128 + signal
+      throw error
     }
     try newKeyFile.confirm(new)
     try arguments.has("json") ? Output.json(object(report)) : Output.write(text(report))
@@ -165,11 +162,9 @@ extension FileKeyStore {
 }
 
 /// Shows on a terminal how far a rotation is, by the size of what it writes beside the store.
-///
-/// - Note: `@unchecked Sendable`: `isOver` is guarded by `lock`.
-private final class Progress: @unchecked Sendable {
-  private let lock = NSLock()
-  private var isOver = false
+private final class Progress: Sendable {
+  /// Held while something is written, so that nothing comes after the end.
+  private let isOver = Locked(false)
   private let path: String
   private let isShown = isatty(STDERR_FILENO) == 1
 
@@ -180,21 +175,21 @@ private final class Progress: @unchecked Sendable {
   }
 
   func end() {
-    lock.lock()
-    defer { lock.unlock() }
-    isOver = true
-    if isShown { write("\r\u{1b}[K") }
+    isOver.withLock { isOver in
+      isOver = true
+      if isShown { write("\r\u{1b}[K") }
+    }
   }
 
   private func show() {
     let expected = max(1, FileSystem.size(path))
-    while true {
+    while !isOver.snapshot {
       usleep(200_000)
-      lock.lock()
-      defer { lock.unlock() }
-      guard !isOver else { return }
-      let written = ["-wal", "-journal"].reduce(0) { $0 + FileSystem.size(path + $1) }
-      write(written == 0 ? "\rchecking the store" : "\rencrypting: \(min(100, written * 100 / expected)) %")
+      isOver.withLock { isOver in
+        guard !isOver else { return }
+        let written = ["-wal", "-journal"].reduce(0) { $0 + FileSystem.size(path + $1) }
+        write(written == 0 ? "\rchecking the store" : "\rencrypting: \(min(100, written * 100 / expected)) %")
+      }
     }
   }
 

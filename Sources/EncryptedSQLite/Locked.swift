@@ -5,29 +5,29 @@ import Foundation
 /// - Note: `@unchecked Sendable`: `value` is touched under `lock` only. It may hold what is not `Sendable` (an app's
 ///   observer, its handlers), which is passed on and never called from here.
 @dynamicMemberLookup
-final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value
 
-  init(_ value: Value) { self.value = value }
+  package init(_ value: Value) { self.value = value }
 
   /// Calls `body` with the value to itself; `body` must not come back here.
-  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+  package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     lock.lock()
     defer { lock.unlock() }
     return try body(&value)
   }
 
   /// The value as it is now.
-  var snapshot: Value { withLock { $0 } }
+  package var snapshot: Value { withLock { $0 } }
 
   /// Puts `new` in the value's place.
-  func replace(with new: Value) {
+  package func replace(with new: Value) {
     var other = new
     withLock { swap(&$0, &other) }
   }
 
-  subscript<Member>(dynamicMember member: WritableKeyPath<Value, Member>) -> Member {
+  package subscript<Member>(dynamicMember member: WritableKeyPath<Value, Member>) -> Member {
     get { withLock { $0[keyPath: member] } }
     set {
       // What is replaced is let go of after the lock: it may be an app's object, whose deinit comes back here.
@@ -35,13 +35,4 @@ final class Locked<Value>: @unchecked Sendable {
       withLock { swap(&$0[keyPath: member], &other) }
     }
   }
-}
-
-/// Carries a value that is not `Sendable` to the queue where it is used.
-///
-/// - Note: `@unchecked Sendable`: who makes one sees to it that only one queue uses the value, or that the value can
-///   bear several threads.
-struct Carried<Value>: @unchecked Sendable {
-  let value: Value
-  init(_ value: Value) { self.value = value }
 }
