@@ -22,9 +22,10 @@ extension StoreVerification {
     }
   }
 
-  static func schema(_ connection: Connection, _ migrator: SchemaMigrator) -> Check {
+  /// - Parameter expected: gives ``expectedObjects(_:_:)``.
+  static func schema(_ connection: Connection, _ expected: () throws -> [String: String]) -> Check {
     check("schema") {
-      let expected = try expectedObjects(connection, migrator)
+      let expected = try expected()
       let faults = try expected.keys.sorted().compactMap { name in
         switch try object(name, on: connection) {
         case nil: "\(name) is missing"
@@ -37,9 +38,9 @@ extension StoreVerification {
   }
 
   /// What stands in the file beside the store's own tables and indexes.
-  static func foreign(_ connection: Connection, _ migrator: SchemaMigrator) -> Check {
+  static func foreign(_ connection: Connection, _ expected: () throws -> [String: String]) -> Check {
     check("foreign objects") {
-      let expected = try expectedObjects(connection, migrator)
+      let expected = try expected()
       var faults: [String] = []
       // SQLite's own tables (counters, statistics), and the indexes that it makes for UNIQUE.
       let query = """
@@ -58,7 +59,7 @@ extension StoreVerification {
   }
 
   /// The tables and indexes that the steps make, made in memory.
-  private static func expectedObjects(_ connection: Connection, _ migrator: SchemaMigrator) throws -> [String: String] {
+  static func expectedObjects(_ connection: Connection, _ migrator: SchemaMigrator) throws -> [String: String] {
     let version = max(0, min(try migrator.version(of: connection), migrator.currentVersion))
     let reference = try Connection.inMemory()
     try SchemaMigrator(Array(migrator.migrations[..<version])).migrate(reference)

@@ -33,8 +33,10 @@ public struct StoreVerification: Sendable {
     ]
     // Counting and comparing rows of a damaged tree may not come to an end.
     let isReadable = checks.allSatisfy(\.faults.isEmpty)
+    let expected = Result { try Self.expectedObjects(connection, migrator) }
     checks += [
-      Self.migrations(connection, migrator), Self.schema(connection, migrator), Self.foreign(connection, migrator),
+      Self.migrations(connection, migrator), Self.schema(connection, expected.get),
+      Self.foreign(connection, expected.get),
     ]
     let isAsMade = checks.allSatisfy(\.faults.isEmpty)
     for (name, look) in [("ledger", Self.ledgerFaults), ("records", Self.recordFaults)] {
