@@ -126,17 +126,9 @@ struct CopyCampaign {
       try #require(result.lines == ["ok"])
       var random = SeededGenerator(seed: 11)
       let cuts = Campaign.count(15)
-      var (applied, isSaid, done) = (0, false, 0)
-      for cut in 0..<cuts {
-        let end = (cut + 1) * recording.operations.count / (cuts - cuts / 5)
-        while applied < min(end, recording.operations.count) {
-          if case .said = recording.operations[applied] { isSaid = true }
-          disk.apply(recording.operations[applied])
-          applied += 1
-        }
-        let fate = RecordedDisk.Fate.allCases[cut % RecordedDisk.Fate.allCases.count]
-        try disk.cutPower(fate, into: folder, using: &random)
-        let place: Comment = "cut \(cut) after \(applied) of \(recording.operations.count), \(fate)"
+      var done = 0
+      let isSaid = try disk.cutPower(cuts, during: recording, into: folder, using: &random) { isSaid, place, _ in
+        let place = Comment(rawValue: place)
         let isComplete = try isDone(work, place)
         done += isComplete ? 1 : 0
         try #require(!isSaid || isComplete, place)

@@ -40,19 +40,9 @@ struct KeyRotationPowerCutCampaign {
       Program.helper, store.arguments(in: folder, isRewriting: mode.isRewriting), folder: folder.path)
     try #require(result.lines == ["rotated", "ok"])
     let cuts = Campaign.count(25)
-    // Some of them when all is said.
-    let cutsAtEnd = cuts / 5
-    var (applied, isSaid, outcomes) = (0, false, [RotatedStore.Force: Int]())
-    for cut in 0..<cuts {
-      let end = (cut + 1) * recording.operations.count / (cuts - cutsAtEnd)
-      while applied < min(end, recording.operations.count) {
-        if case .said = recording.operations[applied] { isSaid = true }
-        disk.apply(recording.operations[applied])
-        applied += 1
-      }
-      let fate = RecordedDisk.Fate.allCases[cut % RecordedDisk.Fate.allCases.count]
-      try disk.cutPower(fate, into: folder, using: &random)
-      let place: Comment = "cut \(cut) after \(applied) of \(recording.operations.count), \(fate)"
+    var outcomes: [RotatedStore.Force: Int] = [:]
+    let isSaid = try disk.cutPower(cuts, during: recording, into: folder, using: &random) { isSaid, place, random in
+      let place = Comment(rawValue: place)
       try RotatedStore.copy(folder, to: copy)
       let force = try store.force(in: copy, tryingNewFirst: Bool.random(using: &random), place)
       outcomes[force, default: 0] += 1

@@ -81,6 +81,30 @@ public struct RecordedDisk {
     }
   }
 
+  /// Goes through `recording` and cuts the power `cuts` times, a fifth of them when all is said, each with another fate.
+  ///
+  /// - Parameter body: called with `folder` as a cut left it; told whether the program had said its word by then, and where
+  ///   the cut was.
+  /// - Returns: whether the program said its word.
+  public mutating func cutPower(
+    _ cuts: Int, during recording: FileRecording, into folder: TemporaryFolder, using random: inout SeededGenerator,
+    body: (_ isSaid: Bool, _ place: String, _ random: inout SeededGenerator) throws -> Void
+  ) throws -> Bool {
+    var (applied, isSaid) = (0, false)
+    for cut in 0..<cuts {
+      let end = (cut + 1) * recording.operations.count / (cuts - cuts / 5)
+      while applied < min(end, recording.operations.count) {
+        if case .said = recording.operations[applied] { isSaid = true }
+        apply(recording.operations[applied])
+        applied += 1
+      }
+      let fate = Fate.allCases[cut % Fate.allCases.count]
+      try cutPower(fate, into: folder, using: &random)
+      try body(isSaid, "cut \(cut) after \(applied) of \(recording.operations.count), \(fate)", &random)
+    }
+    return isSaid
+  }
+
   /// Writes into `folder`, emptied first, what a power cut may leave now.
   public func cutPower(_ fate: Fate, into folder: TemporaryFolder, using random: inout SeededGenerator) throws {
     for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
