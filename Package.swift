@@ -17,13 +17,16 @@ import PackageDescription
       cSettings: [.define("SQLITE_HAS_CODEC")])
   ]
   let cryptography: [Target.Dependency] = []
+  let network: [Target.Dependency] = []
 #else
   let dependencies: [Package.Dependency] = []
   let cLibraries: [Target] = [
     .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   ]
   let cryptography: [Target.Dependency] = ["COpenSSL"]
+  let network: [Target.Dependency] = ["CCurl", "COpenSSL"]
 #endif
 
 let package = Package(
@@ -34,6 +37,7 @@ let package = Package(
       name: "com.awareframework.ios.sensor.notification", targets: ["com.awareframework.ios.sensor.notification"]),
     .library(name: "EncryptedSQLite", targets: ["EncryptedSQLite"]),
     .library(name: "NotificationStore", targets: ["NotificationStore"]),
+    .library(name: "NotificationSync", targets: ["NotificationSync"]),
     .executable(name: "aware-notification", targets: ["aware-notification"]),
   ],
   dependencies: dependencies,
@@ -41,9 +45,11 @@ let package = Package(
     .target(name: "CCommandLine"),
     .target(name: "EncryptedSQLite", dependencies: ["CSQLCipher"] + cryptography),
     .target(name: "NotificationStore", dependencies: ["EncryptedSQLite"]),
+    .target(name: "NotificationSync", dependencies: ["EncryptedSQLite", "NotificationStore"] + network),
     // The dots make the module's name com_awareframework_ios_sensor_notification.
     .target(
-      name: "com.awareframework.ios.sensor.notification", dependencies: ["EncryptedSQLite", "NotificationStore"]),
+      name: "com.awareframework.ios.sensor.notification",
+      dependencies: ["EncryptedSQLite", "NotificationStore", "NotificationSync"]),
     .executableTarget(
       name: "aware-notification",
       dependencies: ["CCommandLine", "NotificationStore", "com.awareframework.ios.sensor.notification"]),
@@ -57,6 +63,8 @@ let package = Package(
     .testTarget(
       name: "NotificationStoreTests", dependencies: ["TestSupport", "NotificationStore", "store-helper"],
       resources: [.copy("Fixtures")]),
+    .testTarget(
+      name: "NotificationSyncTests", dependencies: ["TestSupport", "NotificationSync", "NotificationStore"]),
     .testTarget(
       name: "SensorTests",
       dependencies: [
