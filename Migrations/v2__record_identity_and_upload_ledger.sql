@@ -51,9 +51,31 @@ CREATE TABLE upload_ledger (
   serverType TEXT,
   destination TEXT,
   attempts INTEGER NOT NULL DEFAULT 0,
-  notBefore INTEGER NOT NULL DEFAULT 0
+  notBefore INTEGER NOT NULL DEFAULT 0,
+  rowLimit INTEGER,
+  lastSent INTEGER,
+  lastError TEXT,
+  lastErrorTime INTEGER
 ) WITHOUT ROWID;
 INSERT INTO upload_ledger (tableName) VALUES ('ios_notification'), ('ios_notification_token'), ('ios_silent_push');
+
+-- Rows that no batch takes along: too large for the server, or not to be written as JSON. They stay until they are sent
+-- after all, once somebody asked for it.
+CREATE TABLE upload_quarantine (
+  tableName TEXT NOT NULL,
+  rowId INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  isRequeued INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (tableName, rowId)
+) WITHOUT ROWID;
+
+-- Who sends from this store now, so that two processes do not do it at once.
+CREATE TABLE upload_lease (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  holder TEXT NOT NULL,
+  expires INTEGER NOT NULL
+);
 
 -- Delivery receipts that wait to be sent.
 CREATE TABLE delivery_receipt (

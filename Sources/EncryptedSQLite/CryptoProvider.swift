@@ -7,6 +7,8 @@ protocol CryptoProvider {
   static func prepare()
   /// SHA-256 (FIPS 180-4) of `bytes`, written to the 32 bytes of `digest`.
   static func sha256(_ bytes: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer)
+  /// HMAC-SHA-256 (RFC 2104) of `message`, 32 bytes long.
+  static func hmacSHA256(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> [UInt8]
   /// Fills `buffer` from the system's cryptographic generator.
   static func random(into buffer: UnsafeMutableRawBufferPointer)
   /// Overwrites `buffer` in a way that the compiler may not leave out.

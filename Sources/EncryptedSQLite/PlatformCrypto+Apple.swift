@@ -12,6 +12,12 @@
       hash.finalize().withUnsafeBytes { digest.copyMemory(from: $0) }
     }
 
+    package static func hmacSHA256(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> [UInt8] {
+      var code = HMAC<SHA256>(key: SymmetricKey(data: key))
+      code.update(data: message)
+      return Array(code.finalize())
+    }
+
     package static func random(into buffer: UnsafeMutableRawBufferPointer) {
       // On Apple's systems this generator is the kernel's, documented as cryptographically secure.
       var generator = SystemRandomNumberGenerator()

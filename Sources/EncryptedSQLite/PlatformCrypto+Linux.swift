@@ -25,6 +25,17 @@
       precondition(status == 1, "libcrypto could not compute SHA-256")
     }
 
+    package static func hmacSHA256(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> [UInt8] {
+      prepare()
+      return [UInt8](unsafeUninitializedCapacity: 32) { code, count in
+        let result = HMAC(
+          EVP_sha256(), key.baseAddress, Int32(key.count), message.bindMemory(to: UInt8.self).baseAddress,
+          message.count, code.baseAddress, nil)
+        precondition(result != nil, "libcrypto could not compute HMAC-SHA-256")
+        count = 32
+      }
+    }
+
     package static func random(into buffer: UnsafeMutableRawBufferPointer) {
       guard let target = buffer.bindMemory(to: UInt8.self).baseAddress else { return }
       prepare()

@@ -1,11 +1,11 @@
 /// A buffer of fixed size that is wiped when its last owner lets go.
 ///
 /// - Note: `@unchecked Sendable`: the bytes are written in `init` only, before anyone else can see the object.
-final class SecureBytes: @unchecked Sendable {
+package final class SecureBytes: @unchecked Sendable {
   private let buffer: UnsafeMutableRawBufferPointer
 
   /// Calls `initialize` once with the zeroed buffer.
-  init(count: Int, initialize: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
+  package init(count: Int, initialize: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
     buffer = .allocate(byteCount: count, alignment: 16)
     buffer.initializeMemory(as: UInt8.self, repeating: 0)
     do {
@@ -18,9 +18,9 @@ final class SecureBytes: @unchecked Sendable {
 
   deinit { Self.release(buffer) }
 
-  var count: Int { buffer.count }
+  package var count: Int { buffer.count }
 
-  func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+  package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try body(UnsafeRawBufferPointer(buffer))
   }
 

@@ -8,7 +8,9 @@ extension NotificationStore {
   ]
 
   /// The tables that hold what the store itself needs to know.
-  static let ownTables = ["upload_ledger", "delivery_receipt", "store_property", "schema_migration"]
+  static let ownTables = [
+    "upload_ledger", "upload_quarantine", "upload_lease", "delivery_receipt", "store_property", "schema_migration",
+  ]
 
   /// Removes all that was recorded, as when a participant withdraws: every row, what the upload ledger knows of them,
   /// and the pages and log frames they stood in. Store, key, device id and schema stay.
@@ -17,12 +19,14 @@ extension NotificationStore {
   public func wipe() throws {
     try database.withWriter { connection in
       try connection.writeTransaction {
-        for table in Self.tables + ["delivery_receipt"] { try connection.execute("DELETE FROM \(table)") }
-        let columns =
-          "idempotencyKey = NULL, firstId = NULL, lastId = NULL, rowCount = NULL, digest = NULL, "
-          + "envelopeTime = NULL, encoderVersion = NULL, serverType = NULL, destination = NULL, attempts = 0, "
-          + "notBefore = 0, sentThroughId = 0"
-        try connection.execute("UPDATE upload_ledger SET \(columns); DELETE FROM sqlite_sequence")
+        for table in Self.tables + ["delivery_receipt", "upload_quarantine"] {
+          try connection.execute("DELETE FROM \(table)")
+        }
+        // A row without a batch, a cursor or an error; who sends just now finds its batch gone.
+        try connection.execute("DELETE FROM upload_ledger; DELETE FROM sqlite_sequence")
+        for table in Self.tables {
+          try connection.run("INSERT INTO upload_ledger (tableName) VALUES (?)", .text(table))
+        }
       }
       // The zeroed pages reach the file before it shrinks.
       try connection.foldLogIn()
@@ -46,9 +50,10 @@ extension NotificationStore {
   /// A thousand rows a transaction, so that nobody waits long for the write lock.
   private func deleteExpired(_ table: String, _ oldest: Int64) throws -> Int {
     let limit = configuration.deletesUnsentRows ? "9223372036854775807" : "sentThroughId"
+    let unsent = configuration.deletesUnsentRows ? "" : " AND \(UploadLedger.isNotSetAside(table))"
     let expired = """
       SELECT id FROM \(table) WHERE id > ?1 AND timestamp < ?2
-        AND id <= (SELECT \(limit) FROM upload_ledger WHERE tableName = '\(table)') ORDER BY id LIMIT 1000
+        AND id <= (SELECT \(limit) FROM upload_ledger WHERE tableName = '\(table)')\(unsent) ORDER BY id LIMIT 1000
       """
     var deleted = 0
     var last: Int64 = 0

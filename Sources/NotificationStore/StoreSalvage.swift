@@ -164,7 +164,8 @@ public struct StoreSalvage {
   /// - Returns: the tables whose row was lost.
   private func copyLedger(_ lastIds: [String: Int64]) throws -> [String] {
     let columns = try commonColumns(of: "upload_ledger")
-    guard columns.count > 1 else { return NotificationStore.tables }
+    // Without what was set aside a cursor would say too much: such rows would count as sent.
+    guard columns.count > 1, try copyQuarantine() else { return NotificationStore.tables }
     return try NotificationStore.tables.filter { table in
       var isSaved = false
       let names = columns.joined(separator: ", ")
@@ -181,6 +182,20 @@ public struct StoreSalvage {
       }
       return !isSaved
     }
+  }
+
+  /// - Returns: whether all of it was saved.
+  private func copyQuarantine() throws -> Bool {
+    let isWhole = try source.forEachRow(
+      "SELECT tableName, rowId, reason, since, isRequeued FROM upload_quarantine"
+    ) { row in
+      try target.withStatement("INSERT OR IGNORE INTO upload_quarantine VALUES (?, ?, ?, ?, ?)") { insert in
+        insert.bind(columns: 5, of: row)
+        try insert.run()
+      }
+    }
+    if !isWhole { try target.execute("DELETE FROM upload_quarantine") }
+    return isWhole
   }
 
   /// - Returns: whether all were saved.

@@ -30,7 +30,8 @@ extension StoreVerification {
       ),
       (
         "SELECT tableName FROM upload_ledger \(isKnown) firstId IS NOT NULL AND (typeof(firstId) <> 'integer' "
-          + "OR typeof(lastId) <> 'integer' OR typeof(rowCount) <> 'integer' OR firstId <= sentThroughId "
+          + "OR typeof(lastId) <> 'integer' OR typeof(rowCount) <> 'integer' "
+          + "OR (firstId <= sentThroughId AND firstId <> lastId) "
           + "OR firstId > lastId OR lastId > \(counter) OR rowCount NOT BETWEEN 1 AND lastId - firstId + 1)",
         { "\($0): the batch in flight does not fit the records" }
       ),
@@ -38,6 +39,11 @@ extension StoreVerification {
         "SELECT tableName FROM upload_ledger \(isKnown) (typeof(attempts) <> 'integer' OR attempts < 0 "
           + "OR typeof(notBefore) <> 'integer' OR notBefore < 0)",
         { "\($0): attempts or time of the next are no number or negative" }
+      ),
+      (
+        "SELECT rowId FROM upload_quarantine WHERE tableName NOT IN (\(tables)) OR typeof(rowId) <> 'integer' "
+          + "OR typeof(since) <> 'integer' OR typeof(reason) <> 'text' OR isRequeued NOT IN (0, 1)",
+        { "upload_quarantine: row \($0) has impossible values" }
       ),
       (
         "SELECT id FROM delivery_receipt WHERE typeof(receivedAt) <> 'integer' OR typeof(attempts) <> 'integer' "

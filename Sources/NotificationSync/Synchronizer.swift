@@ -1,0 +1,199 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+
+/// Sends what a store holds to a server: each row at least once, in the order of their ids, and marked as sent only on an
+/// answer that says so. `recordId` and the idempotency key let the receiver make that exactly once.
+///
+/// Safe to use from any thread. Of the processes that have the store open, one sends at a time.
+public final class Synchronizer: Sendable {
+  let store: NotificationStore
+  let settings: SyncSettings
+  let target: UploadTarget
+  let transport: any HTTPTransport
+  let clock: SyncClock
+  let log: SyncLog
+  private let running = Locked<Task<SyncReport, any Error>?>(nil)
+
+  /// - Throws: `invalidSyncSettings`. Nothing is sent before ``sync(force:progress:)``.
+  public convenience init(_ store: NotificationStore, _ settings: SyncSettings) throws {
+    try self.init(store, settings, log: SyncLog())
+  }
+
+  package convenience init(_ store: NotificationStore, _ settings: SyncSettings, log: SyncLog) throws {
+    try self.init(store, settings, transport: SystemTransport(policy: settings.tls), clock: SyncClock(), log: log)
+  }
+
+  package init(
+    _ store: NotificationStore, _ settings: SyncSettings, transport: any HTTPTransport, clock: SyncClock = SyncClock(),
+    log: SyncLog = SyncLog()
+  ) throws {
+    var settings = settings
+    if settings.deviceId.isEmpty { settings.deviceId = store.deviceId }
+    self.store = store
+    self.settings = settings
+    target = try UploadTarget(settings)
+    self.transport = transport
+    self.clock = clock
+    self.log = log
+  }
+
+  /// Sends all that waits. A sync that runs already is joined.
+  ///
+  /// - Parameters:
+  ///   - force: whether to send now, even where an earlier failure asks to wait. It does not interrupt a sync of another
+  ///     process.
+  ///   - progress: is told how much of what waited at the start is sent, from 0 to 1.
+  /// - Returns: what was sent, and for each table what stood in the way.
+  /// - Throws: `syncBusy` while another process sends; `cancelled`; what reading and writing the store throws.
+  public func sync(
+    force: Bool = false, progress: (@Sendable (Double) -> Void)? = nil
+  ) async throws -> SyncReport {
+    let (task, isOurs) = running.withLock { current in
+      if let current { return (current, false) }
+      let task = Task {
+        defer { running.replace(with: nil) }
+        return try await run(force, progress)
+      }
+      current = task
+      return (task, true)
+    }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      // Who only joined goes alone.
+      if isOurs { task.cancel() }
+    }
+  }
+
+  /// Ends the sync that runs, after which the ledger is right and the next sync goes on from there.
+  public func cancel() { running.snapshot?.cancel() }
+
+  /// Lets rows that were set aside be sent once more.
+  ///
+  /// - Returns: how many.
+  @discardableResult
+  public func requeue() throws -> Int { try store.requeue() }
+
+  // MARK: One sync
+
+  private func run(_ force: Bool, _ progress: (@Sendable (Double) -> Void)?) async throws -> SyncReport {
+    let lease = UploadLease(holder: UUID().uuidString)
+    let pending = try await begin(lease)
+    let heartbeat = Task { try await keep(lease) }
+    do {
+      let report = try await send(force, lease, SyncProgress(total: pending, tell: progress))
+      heartbeat.cancel()
+      try? await record { try lease.release($0) }
+      return report
+    } catch {
+      heartbeat.cancel()
+      try? await record { try lease.release($0) }
+      throw error is CancellationError ? Self.cancelled : error
+    }
+  }
+
+  private func send(_ force: Bool, _ lease: UploadLease, _ progress: SyncProgress) async throws -> SyncReport {
+    var report = SyncReport()
+    var isOver: SyncError?
+    for table in UploadTable.all {
+      var sync = TableSync(self, table, lease, progress, isForced: force)
+      if let isOver {
+        sync.report.error = isOver
+      } else if try await sync.run() == .endSync {
+        isOver = sync.report.error
+      }
+      sync.report.pending = try await store.database.read { try UploadLedger(table.name, $0).pending() }
+      report.tables.append(sync.report)
+    }
+    if report.isComplete { progress.finish() }
+    return report
+  }
+
+  // MARK: The lease
+
+  /// - Returns: how many rows wait.
+  private func begin(_ lease: UploadLease) async throws -> Int {
+    let now = clock.now()
+    let duration = leaseMilliseconds
+    return try await record { connection in
+      if let expires = try lease.take(connection, now: now, duration: duration) {
+        throw SyncError(
+          .syncBusy,
+          "another process syncs this store now: leave it to that one, or try again in \((expires - now) / 1000 + 1) seconds"
+        )
+      }
+      return try UploadTable.all.reduce(0) { try $0 + UploadLedger($1.name, connection).pending() }
+    }
+  }
+
+  private var leaseMilliseconds: Int64 { Int64(settings.leaseDuration * 1000) }
+
+  /// Prolongs the lease for as long as the sync runs, however long a single request takes.
+  private func keep(_ lease: UploadLease) async throws {
+    while true {
+      try await Task.sleep(nanoseconds: UInt64(settings.leaseDuration / 3 * 1e9))
+      let (now, duration) = (clock.now(), leaseMilliseconds)
+      // Lost, it is not taken again: who holds it now sends, and the next look at the ledger tells us.
+      try await record { if try lease.isHeld($0) { _ = try lease.take($0, now: now, duration: duration) } }
+    }
+  }
+
+  // MARK: The store
+
+  /// Writes to the ledger, also when the sync is being cancelled: what is known is to be kept.
+  func record<Result: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Result) async throws -> Result {
+    try await Task { [store] in try await store.database.write(body) }.value
+  }
+
+  static let cancelled = SyncError(.cancelled, "the sync was cancelled; the next one goes on from there")
+}
+
+/// The time and the chance that a sync acts on.
+package struct SyncClock: Sendable {
+  /// Unix milliseconds.
+  package var now: @Sendable () -> Int64 = { UnixTime.milliseconds() }
+  /// From 0 to 1.
+  package var chance: @Sendable () -> Double = { Double.random(in: 0...1) }
+
+  package init() {}
+}
+
+/// Takes what a sync tells of itself: no key, no content, no path.
+package struct SyncLog: Sendable {
+  /// As of a log: the higher, the more.
+  package enum Level: Int, Sendable {
+    case error = 1
+    case warning = 2
+    case info = 3
+    case verbose = 4
+  }
+
+  package var write: @Sendable (Level, String) -> Void = { _, _ in }
+
+  package init(write: @escaping @Sendable (Level, String) -> Void = { _, _ in }) { self.write = write }
+}
+
+/// Tells how far a sync is.
+final class SyncProgress: Sendable {
+  private let total: Int
+  private let sent = Locked(0)
+  private let tell: (@Sendable (Double) -> Void)?
+
+  init(total: Int, tell: (@Sendable (Double) -> Void)?) {
+    self.total = total
+    self.tell = tell
+  }
+
+  func add(_ rows: Int) {
+    guard let tell else { return }
+    let sum = sent.withLock { sum in
+      sum += rows
+      return sum
+    }
+    // Rows that came meanwhile are sent as well. The end is told once, when it is the end.
+    if sum < total { tell(Double(sum) / Double(total)) }
+  }
+
+  func finish() { tell?(1) }
+}
