@@ -5,7 +5,10 @@
     package static func prepare() { _ = isReady }
 
     /// libcrypto takes itself down when the program ends, while queues may still be at work on a store: they would crash.
-    private static let isReady = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+    ///
+    /// Nor does it read its configuration: `OPENSSL_CONF` could take algorithms away, load code, or lower what TLS demands.
+    private static let isReady =
+      OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1
 
     /// Fetched once: a fetch per digest costs more than hashing a notification.
     ///
