@@ -14,7 +14,7 @@ package struct FileStatus {
     self.status = status
   }
 
-  init(descriptor: Int32, _ path: String) throws {
+  package init(descriptor: Int32, _ path: String) throws {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileSystem.error("look at", path, errno) }
     self.status = status

@@ -92,7 +92,7 @@ public enum KeyFile {
     }
   }
 
-  private static func checkOwnerAndMode(_ descriptor: Int32, _ path: String) throws {
+  package static func checkOwnerAndMode(_ descriptor: Int32, _ path: String) throws {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
       throw DatabaseError(.keyUnavailable, "cannot read the key file \(path): \(text(of: errno))")
