@@ -9,7 +9,6 @@ import Testing
 @Suite(.enabled(if: Fixture.readableGenerations.contains(4), "Python's wheels carry SQLCipher 4 only"))
 struct PythonReaderTests {
   private let folder = TemporaryFolder()
-  private let python = Program.root + "/.venv/bin/python"
 
   private func run(_ body: String, _ path: String) throws -> Program.Result {
     let script = """
@@ -19,7 +18,7 @@ struct PythonReaderTests {
       connection.execute("PRAGMA key = \\"" + sys.stdin.readline().rstrip("\\n").replace('"', '""') + "\\"")
       \(body)
       """
-    return try Program.run(python, ["-c", script, path], input: Keys.passphraseText + "\n")
+    return try Program.run(Program.python, ["-c", script, path], input: Keys.passphraseText + "\n")
   }
 
   @Test func pythonReadsAStore() throws {

@@ -26,6 +26,8 @@ public enum Program {
   /// The repository's root.
   public static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
+  /// The Python of the package's virtual environment, which `make setup` makes.
+  public static let python = root + "/.venv/bin/python"
 
   /// Runs a program to its end.
   public static func run(
@@ -89,6 +91,16 @@ public enum Program {
       for _ in 0..<15_000 {
         if output.split(separator: "\n").contains(where: { $0.hasPrefix(text) }) { return true }
         if !process.isRunning { return output.split(separator: "\n").contains { $0.hasPrefix(text) } }
+        usleep(2000)
+      }
+      return false
+    }
+
+    /// Waits until a whole line of its output is there; false when it ended without one, or after 30 seconds.
+    public func waitForFirstLine() -> Bool {
+      for _ in 0..<15_000 {
+        if output.contains("\n") { return true }
+        if !process.isRunning { return output.contains("\n") }
         usleep(2000)
       }
       return false
