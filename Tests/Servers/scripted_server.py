@@ -48,13 +48,17 @@ VERSIONS = {
 }
 
 
+def table_in_path(path: str) -> str | None:
+    match = re.fullmatch(r"/index\.php/.*/([^/]+)/(?:insert|create_table)/?", path.partition("?")[0])
+    return match[1] if match else None
+
+
 def table_and_rows(path: str, body: bytes) -> tuple[str | None, int]:
     """What a batch is for, and how many rows it has."""
     try:
-        if match := re.search(r"/([^/]+)/(insert|create_table)/?$", path.partition("?")[0]):
-            if path.startswith("/index.php/"):
-                form = urllib.parse.parse_qs(body.decode())
-                return match[1], len(json.loads(form.get("data", ["[]"])[0]))
+        if table := table_in_path(path):
+            form = urllib.parse.parse_qs(body.decode())
+            return table, len(json.loads(form.get("data", ["[]"])[0]))
         envelope = json.loads(body)
         data = envelope["data"]
         if isinstance(data, str):
@@ -142,8 +146,7 @@ class Connection:
             headers.append([name, value.strip()])
         fields = {name.lower(): value for name, value in headers}
 
-        named = re.search(r"^/index\.php/.*/([^/]+)/(?:insert|create_table)/?$", path.partition("?")[0])
-        step = self.script.next(path, named[1] if named else None, only_before_reading=True)
+        step = self.script.next(path, table_in_path(path), only_before_reading=True)
         body = b""
         if step is None:
             if fields.get("expect", "").lower() == "100-continue":
@@ -151,9 +154,13 @@ class Connection:
             body = self.file.read(int(fields.get("content-length", "0")))
         table, rows = table_and_rows(path, body)
         self.events.add(
-            "request", connection=self.number, method=method, path=path, headers=headers,
+            "request",
+            connection=self.number,
+            method=method,
+            path=path,
+            headers=headers,
             body=base64.b64encode(body).decode(),
-        )  # fmt: skip
+        )
         if step is None:
             step = self.script.next(path, table, only_before_reading=False) or {}
         return self.send(step, rows) and fields.get("connection", "").lower() != "close"
