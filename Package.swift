@@ -52,7 +52,9 @@ let package = Package(
       dependencies: ["EncryptedSQLite", "NotificationStore", "NotificationSync"]),
     .executableTarget(
       name: "aware-notification",
-      dependencies: ["CCommandLine", "NotificationStore", "com.awareframework.ios.sensor.notification"]),
+      dependencies: [
+        "CCommandLine", "NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification",
+      ]),
     // A program that the tests start, stop and kill: it does to a store what an app would.
     .executableTarget(
       name: "store-helper", dependencies: ["NotificationStore", "com.awareframework.ios.sensor.notification"],

@@ -12,6 +12,13 @@ public enum KeyFile {
   /// - Throws: `keyNotFound`, `keyUnavailable` (not readable now), `keyExposed` (other users can read it, or it is
   ///   somebody else's), `emptyKey`, `invalidRawKey`.
   public static func read(_ path: String) throws -> EncryptionKey {
+    try withBytes(of: path) { try key($0, "the key file \(path)") }
+  }
+
+  /// Calls `body` with what the secret file at `path` holds, under the same rules; the bytes are wiped afterwards.
+  package static func withBytes<Result>(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Result) throws
+    -> Result
+  {
     // Not blocking: a FIFO without a writer must not hang the caller for ever.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -23,21 +30,22 @@ public enum KeyFile {
     defer { close(descriptor) }
     try checkOwnerAndMode(descriptor, path)
     _ = fcntl(descriptor, F_SETFL, 0)
-    return try read(descriptor: descriptor, name: "the key file \(path)")
+    return try withBytes(of: descriptor, name: "the key file \(path)", body)
   }
 
   /// Reads the key from an open descriptor, such as a pipe, to its end.
   ///
   /// - Throws: `keyUnavailable`, `emptyKey`, `invalidRawKey`.
   public static func read(descriptor: Int32) throws -> EncryptionKey {
-    try read(descriptor: descriptor, name: "file descriptor \(descriptor)")
+    let name = "file descriptor \(descriptor)"
+    return try withBytes(of: descriptor, name: name) { try key($0, name) }
   }
 
   /// Reads the key from the next line of an open descriptor, such as a terminal.
   ///
   /// - Throws: `keyUnavailable`, `emptyKey`, `invalidRawKey`.
   public static func readLine(descriptor: Int32) throws -> EncryptionKey {
-    try read(descriptor: descriptor, name: "the key", untilNewline: true)
+    try withBytes(of: descriptor, name: "the key", untilNewline: true) { try key($0, "the key") }
   }
 
   /// Writes `key` and a newline (none after a CR) to a new file that only this user can read, durable on return.
@@ -60,7 +68,17 @@ public enum KeyFile {
     }
   }
 
-  private static func read(descriptor: Int32, name: String, untilNewline: Bool = false) throws -> EncryptionKey {
+  private static func key(_ bytes: UnsafeRawBufferPointer, _ name: String) throws -> EncryptionKey {
+    do {
+      return try EncryptionKey(bytes: bytes)
+    } catch let error as DatabaseError {
+      throw DatabaseError(error.code, "\(name): \(error.message)")
+    }
+  }
+
+  private static func withBytes<Result>(
+    of descriptor: Int32, name: String, untilNewline: Bool = false, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: largestSize, alignment: 1)
     var count = 0
     defer {
@@ -85,11 +103,7 @@ public enum KeyFile {
     var length = count
     if length > 0, buffer[length - 1] == UInt8(ascii: "\n") { length -= 1 }
     if length > 0, length < count, buffer[length - 1] == UInt8(ascii: "\r") { length -= 1 }
-    do {
-      return try EncryptionKey(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<length]))
-    } catch let error as DatabaseError {
-      throw DatabaseError(error.code, "\(name): \(error.message)")
-    }
+    return try body(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
   }
 
   package static func checkOwnerAndMode(_ descriptor: Int32, _ path: String) throws {

@@ -5,8 +5,24 @@ public struct StoreStatus: Sendable {
   public struct Table: Sendable {
     public let name: String
     public let count: Int
-    /// Rows that have not been sent; nil before jsonVersion 2, which brings the ledger.
-    public let pending: Int?
+    /// What is known of its uploads; nil before jsonVersion 2, which brings the ledger.
+    public let uploads: Uploads?
+    /// Rows that wait to be sent.
+    public var pending: Int? { uploads?.pending }
+  }
+
+  public struct Uploads: Sendable {
+    public let pending: Int
+    /// Rows of the batch that may be on its way.
+    public let inFlight: Int
+    /// Rows that were set aside.
+    public let quarantined: Int
+    /// When a batch was last taken, in Unix milliseconds.
+    public let lastSent: Int64?
+    /// What went wrong since.
+    public let lastError: String?
+    /// The next attempt is due then, in Unix milliseconds; nil means any time.
+    public let notBefore: Int64?
   }
 
   public let path: String
@@ -35,15 +51,25 @@ public struct StoreStatus: Sendable {
       }
       let tables = try existing.map { table in
         let count = try connection.integer("SELECT count(*) FROM \(table)") ?? 0
-        let sent = "SELECT sentThroughId FROM upload_ledger WHERE tableName = '\(table)'"
-        let pending =
-          version < 2 ? nil : try connection.integer("SELECT count(*) FROM \(table) WHERE id > ifnull((\(sent)), 0)")
-        return Table(name: table, count: Int(count), pending: pending.map { Int($0) })
+        return Table(
+          name: table, count: Int(count), uploads: version < 2 ? nil : try Uploads(UploadLedger(table, connection)))
       }
       return (version, try connection.text("PRAGMA journal_mode") ?? "", tables)
     }
     fileSize = FileSystem.size(connection.path)
     logSize = FileSystem.size(connection.path + "-wal")
     try connection.close()
+  }
+}
+
+extension StoreStatus.Uploads {
+  fileprivate init(_ ledger: UploadLedger) throws {
+    let state = try ledger.state()
+    pending = try ledger.pending()
+    inFlight = state.batch?.rowCount ?? 0
+    quarantined = try ledger.quarantinedCount()
+    lastSent = state.lastSent
+    lastError = state.lastError
+    notBefore = state.notBefore > 0 ? state.notBefore : nil
   }
 }

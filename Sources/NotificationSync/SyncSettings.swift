@@ -58,6 +58,14 @@ public struct SyncSettings: Sendable {
     self.signingKey = signingKey
     self.tls = tls
   }
+
+  /// Looks for what cannot be, before anything is opened or sent.
+  ///
+  /// - Throws: `invalidSyncSettings`.
+  public func check() throws { _ = try UploadTarget(self) }
+
+  /// Where records would go, without the study's key.
+  package var destination: String { (try? UploadTarget(self).destination) ?? "" }
 }
 
 extension SyncSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -146,7 +146,7 @@ public final class Synchronizer: Sendable {
     try await Task { [store] in try await store.database.write(body) }.value
   }
 
-  static let cancelled = SyncError(.cancelled, "the sync was cancelled; the next one goes on from there")
+  package static let cancelled = SyncError(.cancelled, "the sync was cancelled; the next one goes on from there")
 }
 
 /// The time and the chance that a sync acts on.

@@ -8,8 +8,7 @@ enum CommandLineTool {
   static var commands: [any Command.Type] {
     [
       Keygen.self, Init.self, Encrypt.self, Record.self, Token.self, List.self, Export.self, Status.self,
-      Migrate.self, RotateKey.self, Backup.self, Restore.self, Verify.self,
-      Wipe.self,
+      Sync.self, Requeue.self, Migrate.self, RotateKey.self, Backup.self, Restore.self, Verify.self, Wipe.self,
     ]
   }
 

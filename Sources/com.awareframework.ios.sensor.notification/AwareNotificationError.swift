@@ -8,8 +8,6 @@ extension DatabaseError.Code {
   public static let invalidConfiguration = Self(rawValue: "invalidConfiguration")
   /// No host is configured to send records to.
   public static let noHost = Self(rawValue: "noHost")
-  /// This version of the library has no uploads.
-  public static let uploadsUnavailable = Self(rawValue: "uploadsUnavailable")
   /// So many records wait for the store that the newest was not kept.
   public static let tooManyWaiting = Self(rawValue: "tooManyWaiting")
 }

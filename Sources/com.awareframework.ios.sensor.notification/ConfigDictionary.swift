@@ -1,4 +1,5 @@
 import Foundation
+import NotificationSync
 
 /// Reads the dictionary that an app or a study configures a sensor with.
 ///

@@ -1,5 +1,6 @@
 import EncryptedSQLite
 import Foundation
+import NotificationSync
 
 /// Is told how a sync ended.
 public typealias DbSyncCompletionHandler = (_ status: Bool, _ error: Error?) -> Void
@@ -27,24 +28,44 @@ public enum DbSyncDebugLevel: Int, CaseIterable, Sendable {
 
 /// The settings of uploads. Every property may be read and set from any thread.
 open class DbSyncConfig {
-  /// Whether rows are deleted once the server has proved that it has them.
+  /// Whether rows are deleted once the server has proved that it has them, which only an acknowledgement with numbers does.
   public var removeAfterSync: Bool {
     get { values.removeAfterSync }
     set { values.removeAfterSync = newValue }
+  }
+  /// Whether they are deleted, too, where the server says yes and proves nothing. Some servers say yes to rows that they
+  /// could not store.
+  public var removeWithoutProof: Bool {
+    get { values.removeWithoutProof }
+    set { values.removeWithoutProof = newValue }
+  }
+  /// Whether a server of type `aware` gets the columns that the public sensor does not know. Its tables must have them: it
+  /// loses a batch with a column that they lack.
+  public var extendedColumns: Bool {
+    get { values.extendedColumns }
+    set { values.extendedColumns = newValue }
+  }
+  /// Whether a server of type `aware` is asked to make its tables first.
+  public var createsTables: Bool {
+    get { values.createsTables }
+    set { values.createsTables = newValue }
   }
   /// The most rows in a batch.
   public var batchSize: Int {
     get { values.batchSize }
     set { values.batchSize = newValue }
   }
+  /// Has no effect: what was sent is always marked, in the store itself.
   public var markAsSynced: Bool {
     get { values.markAsSynced }
     set { values.markAsSynced = newValue }
   }
+  /// Has no effect: what was sent is never sent again.
   public var skipSyncedData: Bool {
     get { values.skipSyncedData }
     set { values.skipSyncedData = newValue }
   }
+  /// Whether `removeAfterSync` leaves the last row of each table.
   public var keepLastData: Bool {
     get { values.keepLastData }
     set { values.keepLastData = newValue }
@@ -100,6 +121,9 @@ open class DbSyncConfig {
 
   private struct Values {
     var removeAfterSync = false
+    var removeWithoutProof = false
+    var extendedColumns = false
+    var createsTables = false
     var batchSize = 1000
     var markAsSynced = false
     var skipSyncedData = false
@@ -132,6 +156,9 @@ open class DbSyncConfig {
     _ = values.withLock { values in
       let before = values
       dictionary.read("removeAfterSync", into: &values.removeAfterSync)
+      dictionary.read("removeWithoutProof", into: &values.removeWithoutProof)
+      dictionary.read("extendedColumns", into: &values.extendedColumns)
+      dictionary.read("createsTables", into: &values.createsTables)
       dictionary.read("batchSize", into: &values.batchSize)
       dictionary.read("markAsSynced", into: &values.markAsSynced)
       dictionary.read("skipSyncedData", into: &values.skipSyncedData)
@@ -166,7 +193,9 @@ extension DbSyncConfig: CustomReflectable, CustomStringConvertible, CustomDebugS
   private var shown: [(label: String, value: Any)] {
     let values = values.snapshot
     return [
-      ("removeAfterSync", values.removeAfterSync), ("batchSize", values.batchSize),
+      ("removeAfterSync", values.removeAfterSync), ("removeWithoutProof", values.removeWithoutProof),
+      ("extendedColumns", values.extendedColumns), ("createsTables", values.createsTables),
+      ("batchSize", values.batchSize),
       ("markAsSynced", values.markAsSynced), ("skipSyncedData", values.skipSyncedData),
       ("keepLastData", values.keepLastData), ("deviceId", values.deviceId as Any), ("debug", values.debug),
       ("debugLevel", values.debugLevel), ("backgroundSession", values.backgroundSession),

@@ -13,4 +13,5 @@
 @_exported import struct NotificationStore.SilentPushData
 @_exported import protocol NotificationStore.StoredRecord
 @_exported import enum NotificationSync.ServerType
+@_exported import struct NotificationSync.SyncReport
 @_exported import struct NotificationSync.TLSPolicy

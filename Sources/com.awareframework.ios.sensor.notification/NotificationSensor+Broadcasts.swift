@@ -18,12 +18,18 @@ extension NotificationSensor {
   }
 
   /// On the callback queue.
-  private func post(_ name: Notification.Name, _ extras: [String: Any]?) {
+  func post(_ name: Notification.Name, _ extras: [String: Any]?) {
     NotificationCenter.default.post(name: name, object: self, userInfo: extras)
   }
 
   /// Tells what came, and carries out `command`. On the callback queue.
-  func tell(_ item: IntakeQueue.Item, command: NotificationCommand?) {
+  ///
+  /// - Parameter finish: called on the callback queue when that is done; a sync takes its time.
+  func tell(
+    _ item: IntakeQueue.Item, command: NotificationCommand?, finish: @escaping @Sendable () -> Void = {}
+  ) {
+    var isDone = true
+    defer { if isDone { finish() } }
     switch item {
     case .token(let data):
       CONFIG.sensorObserver?.onDeviceTokenUpdated(data: data)
@@ -37,18 +43,22 @@ extension NotificationSensor {
         CONFIG.sensorObserver?.onSilentPushReceived(data: data)
         post(
           .actionAwareNotificationSilentPushReceived, [Self.EXTRA_DATA: data, Self.EXTRA_PAYLOAD: data.payload])
-        if let command { dispatch(command, data) }
+        if let command { isDone = !dispatch(command, data, finish) }
       }
     }
   }
 
-  private func dispatch(_ command: NotificationCommand, _ data: SilentPushData) {
+  /// - Returns: whether `finish` is called later, and not by the caller.
+  private func dispatch(
+    _ command: NotificationCommand, _ data: SilentPushData, _ finish: @escaping @Sendable () -> Void
+  ) -> Bool {
     CONFIG.sensorObserver?.onCommandReceived(command: command, data: data)
     var extras: [String: Any] = [Self.EXTRA_DATA: data, Self.EXTRA_COMMAND: command.rawValue]
     switch command {
     case .sync:
       post(.actionAwareNotificationCommandSync, extras)
-      sync(force: true)
+      startSync(force: true) { _ in finish() }
+      return true
     case .restart:
       post(.actionAwareNotificationCommandRestart, extras)
     case .configUpdate(let url):
@@ -57,6 +67,7 @@ extension NotificationSensor {
     case .custom:
       post(.actionAwareNotificationCommandCustom, extras)
     }
+    return false
   }
 
   /// On the callback queue.

@@ -1,5 +1,6 @@
 import EncryptedSQLite
 import Foundation
+import NotificationSync
 
 extension NotificationSensor {
   /// The settings of a ``NotificationSensor``.
@@ -57,6 +58,23 @@ extension NotificationSensor {
       set { settings.maximumAge = newValue }
     }
 
+    /// Signs each batch (HMAC-SHA-256): 32 bytes or more that the receiver has as well. One for each device is best: who
+    /// knows a key that all share can speak for every device.
+    public var syncSigningKey: Data? {
+      get { settings.syncSigningKey }
+      set { settings.syncSigningKey = newValue }
+    }
+    /// What the receiver knows the signing key by; nil means the device id.
+    public var syncSigningKeyId: String? {
+      get { settings.syncSigningKeyId }
+      set { settings.syncSigningKeyId = newValue }
+    }
+    /// Whom uploads trust, and as whom they come.
+    public var tls: TLSPolicy {
+      get { settings.tls }
+      set { settings.tls = newValue }
+    }
+
     public typealias Synchronous = Connection.Synchronous
 
     /// As `encryptionKey`, in place of `dbPreviousEncryptionKey`.
@@ -76,6 +94,9 @@ extension NotificationSensor {
       var dbPreviousEncryptionKey: String?
       var encryptionKeyStore: (any EncryptionKeyStore)?
       var previousEncryptionKey: EncryptionKey?
+      var syncSigningKey: Data?
+      var syncSigningKeyId: String?
+      var tls = TLSPolicy()
     }
 
     let settings = Locked(Settings())
@@ -91,6 +112,8 @@ extension NotificationSensor {
       settings.withLock { settings in
         dictionary.read("requestPermission", into: &settings.requestPermission)
         dictionary.read("dbPreviousEncryptionKey", into: &settings.dbPreviousEncryptionKey)
+        if let key: Data = dictionary.value("syncSigningKey") { settings.syncSigningKey = key }
+        dictionary.read("syncSigningKeyId", into: &settings.syncSigningKeyId)
       }
     }
 
@@ -111,6 +134,8 @@ extension NotificationSensor {
         ("synchronous", settings.synchronous),
         ("maximumAge", settings.maximumAge as Any),
         ("dbPreviousEncryptionKey", Redacted(settings.dbPreviousEncryptionKey)),
+        ("syncSigningKey", Redacted(settings.syncSigningKey.map { $0.isEmpty ? "" : "set" })),
+        ("syncSigningKeyId", settings.syncSigningKeyId as Any), ("tls", settings.tls),
         ("encryptionKeyStore", settings.encryptionKeyStore.map { "\(type(of: $0))" } as Any),
       ]
     }

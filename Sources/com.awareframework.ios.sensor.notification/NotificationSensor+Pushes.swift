@@ -30,8 +30,8 @@ extension NotificationSensor {
   /// Call it from the app delegate for each remote notification: stores the whole payload, tells observers, and carries
   /// out the command that the payload may have.
   ///
-  /// - Parameter completionHandler: called once, within 25 seconds: with `.newData`, or with `.failed` when the push
-  ///   could not be stored.
+  /// - Parameter completionHandler: called once, within 25 seconds and after a sync that the push commands, as far as that
+  ///   is done by then: with `.newData`, or with `.failed` when the push could not be stored.
   public func handleSilentPush(
     userInfo: [AnyHashable: Any], fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
   ) {
@@ -42,8 +42,7 @@ extension NotificationSensor {
     let sensor = Carried(self)
     store([
       arrival(PushRecords(silentPush: data), whenStored: completion.noteSafe) { push, _ in
-        sensor.value.tell(.push(push), command: command)
-        completion.finish()
+        sensor.value.tell(.push(push), command: command) { completion.finish() }
       }
     ])
   }

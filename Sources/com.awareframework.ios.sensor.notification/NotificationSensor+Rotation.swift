@@ -16,8 +16,11 @@ extension NotificationSensor {
   ) {
     let config = Carried(CONFIG)
     let handler = Carried(completionHandler)
+    let uploads = uploads
     withStore {
-      try Self.rotate($0, to: new, config.value)
+      // It would hold the file that may be replaced.
+      uploads.end()
+      return try Self.rotate($0, to: new, config.value)
     } finish: { _, result in
       handler.value?(result)
     }

@@ -29,6 +29,7 @@ public class NotificationSensor: AwareSensor {
   package var completionLimit: TimeInterval = 22
 
   private let intake: IntakeQueue
+  let uploads = Uploads()
   /// Received broadcasts drive the sensor from its making on.
   private var commands: BroadcastListener?
 
@@ -74,11 +75,13 @@ public class NotificationSensor: AwareSensor {
     broadcast(.actionAwareNotificationStart)
   }
 
-  /// Removes the delegate proxy, restores the previous delegate, and closes the store once all that came is stored.
+  /// Removes the delegate proxy, restores the previous delegate, ends a sync that runs, and closes the store once all that
+  /// came is stored.
   ///
   /// Tokens and silent pushes that are handed over later are stored all the same.
   public override func stop() {
     integration.remove()
+    uploads.cancel()
     intake.close()
     broadcast(.actionAwareNotificationStop)
   }
@@ -89,22 +92,11 @@ public class NotificationSensor: AwareSensor {
     broadcast(.actionAwareNotificationSetLabel, [Self.EXTRA_LABEL: label])
   }
 
-  /// Would send what was recorded to the configured host. This version has no uploads: it ends with an error, through
-  /// the completion handler of ``AwareSensor/syncConfig`` and the broadcast of its completion.
-  public override func sync(force: Bool = false) {
-    broadcast(.actionAwareNotificationSync)
-    let error =
-      (CONFIG.dbHost ?? "").isEmpty
-      ? AwareNotificationError(.noHost, "no host configured to sync with: set dbHost")
-      : AwareNotificationError(.uploadsUnavailable, "uploads are not available yet: the records stay in the store")
-    debug("sync: \(error)")
-    broadcast(
-      .actionAwareNotificationSyncCompletion, [Self.EXTRA_STATUS: false, Self.EXTRA_ERROR: error as any Error])
-    if let syncConfig, let handler = syncConfig.completionHandler {
-      let carried = Carried(handler)
-      (syncConfig.dispatchQueue ?? CONFIG.callbackQueue).async { carried.value(false, error) }
-    }
-  }
+  /// Sends what was recorded to `dbHost`, and tells how that went: by the broadcast of its completion, and by the handlers
+  /// of ``AwareSensor/syncConfig``. A sync that runs already is joined.
+  ///
+  /// - Parameter force: whether to sync now, even where an earlier failure asks to wait.
+  public override func sync(force: Bool = false) { startSync(force: force) { _ in } }
 
   /// Removes everything that was recorded, as when a participant withdraws. Store and key stay.
   ///
@@ -112,7 +104,11 @@ public class NotificationSensor: AwareSensor {
   public func wipe(completionHandler: ((AwareNotificationError?) -> Void)? = nil) {
     intake.forgetWaiting()
     let handler = Carried(completionHandler)
-    withStore({ try $0.wipe() }) { sensor, result in handler.value?(result.failure) }
+    let uploads = uploads
+    withStore({
+      uploads.end()
+      try $0.wipe()
+    }) { sensor, result in handler.value?(result.failure) }
   }
 
   // MARK: Parts
@@ -169,12 +165,25 @@ public class NotificationSensor: AwareSensor {
     intake.perform(body, finish: finishing(finish))
   }
 
+  /// As ``withStore(_:finish:)``, and `finish` is called on the store's queue; a failure is told to nobody else.
+  func performOnStore<Value: Sendable>(
+    _ body: @escaping @Sendable (NotificationStore) throws -> Value,
+    finish: @escaping @Sendable (Result<Value, AwareNotificationError>) -> Void
+  ) {
+    intake.perform(body, finish: finish)
+  }
+
   /// As ``withStore(_:finish:)``, while this sensor has no store open.
   func withoutStore<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value,
     finish: @escaping (NotificationSensor, Result<Value, AwareNotificationError>) -> Void
   ) {
-    intake.performClosed(body, finish: finishing(finish))
+    let uploads = uploads
+    intake.performClosed(
+      {
+        uploads.end()
+        return try body()
+      }, finish: finishing(finish))
   }
 
   private func finishing<Value: Sendable>(

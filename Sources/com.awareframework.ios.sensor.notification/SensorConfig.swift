@@ -1,5 +1,6 @@
 import EncryptedSQLite
 import Foundation
+import NotificationSync
 
 /// The settings that all AWARE sensors have. Every property may be read and set from any thread.
 ///

@@ -1,3 +1,5 @@
+import NotificationSync
+
 /// What a sensor's and an upload's configuration both say of the study's server.
 struct StudySettings {
   var serverType = ServerType.aware_micro

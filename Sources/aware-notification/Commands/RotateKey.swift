@@ -163,38 +163,27 @@ extension FileKeyStore {
 
 /// Shows on a terminal how far a rotation is, by the size of what it writes beside the store.
 private final class Progress: Sendable {
-  /// Held while something is written, so that nothing comes after the end.
+  private let line = ProgressLine()
   private let isOver = Locked(false)
-  private let path: String
-  private let isShown = isatty(STDERR_FILENO) == 1
 
   init(of path: String) {
-    self.path = path
-    guard isShown else { return }
-    Thread.detachNewThread { self.show() }
-  }
-
-  func end() {
-    isOver.withLock { isOver in
-      isOver = true
-      if isShown { write("\r\u{1b}[K") }
-    }
-  }
-
-  private func show() {
+    guard isatty(STDERR_FILENO) == 1 else { return }
     let expected = max(1, FileSystem.size(path))
-    while !isOver.snapshot {
-      usleep(200_000)
-      isOver.withLock { isOver in
-        guard !isOver else { return }
+    Thread.detachNewThread {
+      while !self.isOver.snapshot {
+        usleep(200_000)
         let written = ["-wal", "-journal"].reduce(0) { $0 + FileSystem.size(path + $1) }
-        write(written == 0 ? "\rchecking the store" : "\rencrypting: \(min(100, written * 100 / expected)) %")
+        if written == 0 {
+          self.line.show("checking the store")
+        } else {
+          self.line.show("encrypting", Double(written) / Double(expected))
+        }
       }
     }
   }
 
-  private func write(_ text: String) {
-    let bytes = Array(text.utf8)
-    bytes.withUnsafeBytes { try? FileSystem.write($0, to: STDERR_FILENO, "standard error") }
+  func end() {
+    isOver.replace(with: true)
+    line.end()
   }
 }

@@ -1,4 +1,5 @@
 import EncryptedSQLite
+import Foundation
 import NotificationStore
 
 enum Status: Command {
@@ -6,7 +7,8 @@ enum Status: Command {
   static let summary = "tell what a store holds, without its content"
   static let usage = "--db PATH [--key-file FILE | --key-fd N] [--json]"
   static let details = """
-    Prints version, cipher, sizes, and for each table the number of records and of those not yet sent.
+    Prints version, cipher, sizes, and for each table the number of records, how many were not sent yet or were set
+    aside, and what went wrong with the last upload.
     """
   static let options = Option.store + [.json]
 
@@ -24,14 +26,40 @@ enum Status: Command {
       "counts": Dictionary(uniqueKeysWithValues: status.tables.map { ($0.name, $0.count) }),
       "pending": Dictionary(
         uniqueKeysWithValues: status.tables.compactMap { table in table.pending.map { (table.name, $0) } }),
+      "uploads": Dictionary(
+        uniqueKeysWithValues: status.tables.compactMap { table in table.uploads.map { (table.name, object($0)) } }),
     ]
+  }
+
+  private static func object(_ uploads: StoreStatus.Uploads) -> [String: Any] {
+    var object: [String: Any] = [
+      "pending": uploads.pending, "inFlight": uploads.inFlight, "quarantined": uploads.quarantined,
+    ]
+    object["lastSent"] = uploads.lastSent
+    object["lastError"] = uploads.lastError
+    object["notBefore"] = uploads.notBefore
+    return object
+  }
+
+  private static func text(_ uploads: StoreStatus.Uploads) -> String {
+    var text = ", \(uploads.pending) not sent"
+    if uploads.inFlight > 0 { text += " (\(uploads.inFlight) of them in a batch without an answer)" }
+    if uploads.quarantined > 0 { text += ", \(uploads.quarantined) set aside (requeue sends them again)" }
+    if let sent = uploads.lastSent { text += "\n  last sent: \(date(sent))" }
+    if let error = uploads.lastError { text += "\n  last error: \(error.escapingControls)" }
+    if let time = uploads.notBefore { text += "\n  next attempt: \(date(time))" }
+    return text
+  }
+
+  private static func date(_ milliseconds: Int64) -> String {
+    ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
   }
 
   private static func text(_ status: StoreStatus) -> String {
     let isCurrent = status.jsonVersion == status.currentVersion
     let isOlder = status.cipher.isOlderThanLibrary
     let tables = status.tables.map { table in
-      "\(table.name): \(table.count) records" + (table.pending.map { ", \($0) not sent" } ?? "")
+      "\(table.name): \(table.count) records" + (table.uploads.map(text) ?? "")
     }
     return """
       store: \(status.path.escapingControls)
