@@ -55,11 +55,6 @@ extension SensorTests {
       #expect(try sync(bench) == .noHost)
     }
 
-    @Test("sync with a host ends with an error: there are no uploads yet") func syncWithHost() throws {
-      let bench = Bench { $0.dbHost = "study.example.org" }
-      #expect(try sync(bench) == .uploadsUnavailable)
-    }
-
     private func sync(_ bench: Bench) throws -> AwareNotificationError.Code? {
       let ends = Locked<[AwareNotificationError.Code?]>([])
       bench.sensor.syncConfig = DbSyncConfig().apply { config in
