@@ -57,7 +57,8 @@ let package = Package(
       ]),
     // A program that the tests start, stop and kill: it does to a store what an app would.
     .executableTarget(
-      name: "store-helper", dependencies: ["NotificationStore", "com.awareframework.ios.sensor.notification"],
+      name: "store-helper",
+      dependencies: ["NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification"],
       path: "Tests/StoreHelper"),
     .target(
       name: "TestSupport", dependencies: ["NotificationStore", "CSQLCipher"], path: "Tests/TestSupport"),
@@ -66,7 +67,8 @@ let package = Package(
       name: "NotificationStoreTests", dependencies: ["TestSupport", "NotificationStore", "store-helper"],
       resources: [.copy("Fixtures")]),
     .testTarget(
-      name: "NotificationSyncTests", dependencies: ["TestSupport", "NotificationSync", "NotificationStore"]),
+      name: "NotificationSyncTests",
+      dependencies: ["TestSupport", "NotificationSync", "NotificationStore", "store-helper"]),
     .testTarget(
       name: "SensorTests",
       dependencies: [

@@ -16,7 +16,7 @@
     var error: SyncError {
       switch code {
       case CURLE_PEER_FAILED_VERIFICATION:
-        DatabaseError(.untrustedServer, certificateMessage)
+        refusesCertificate ? wantsCertificate : DatabaseError(.untrustedServer, certificateMessage)
       case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
         DatabaseError(
           .untrustedServer,
@@ -58,7 +58,12 @@
     }
 
     private var certificateMessage: String {
-      switch Int32(verification) {
+      // libcurl compares the names itself, when the chain is known to be sound.
+      if has("host name", "common name") {
+        return
+          "the certificate of \(origin) is for another host name: check the address, or have it renewed with this name"
+      }
+      return switch Int32(verification) {
       case X509_V_ERR_CERT_HAS_EXPIRED:
         "the certificate of \(origin), or of its authority, has expired: renew it, or set this device's clock"
       case X509_V_ERR_CERT_NOT_YET_VALID:
@@ -68,9 +73,6 @@
         X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
         "the certificate of \(origin) comes from no authority that is trusted here: name that authority's PEM file if "
           + "the server is yours, and have the server send its whole chain"
-      case X509_V_OK, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-        // libcurl compares the names itself, when the chain is known to be sound.
-        "the certificate of \(origin) is for another host name: check the address, or have it renewed with this name"
       default:
         "the certificate of \(origin) does not verify (\(String(cString: X509_verify_cert_error_string(verification)))): "
           + "have it renewed"
@@ -87,7 +89,9 @@
       }
       if has("SSL_ERROR_SYSCALL", "Connection reset", "unexpected eof", "SSL_ERROR_ZERO_RETURN") { return broken }
       return DatabaseError(
-        .untrustedServer, "\(origin) does not agree on a TLS connection\(number): check its versions, ciphers and keys")
+        .untrustedServer,
+        "\(origin) does not agree on a TLS connection\(number): check its versions, ciphers and keys, and whether it "
+          + "asks for a client certificate")
     }
 
     private var wantsCertificate: SyncError {
@@ -100,9 +104,11 @@
       DatabaseError(.connectionFailed, "the connection to \(place) broke\(number): try again later")
     }
 
-    /// OpenSSL's names of a server's alerts about our certificate (RFC 8446, section 6.2).
+    /// Whether the server sent an alert about our certificate (RFC 8446, section 6.2), by OpenSSL's names for them.
     private var refusesCertificate: Bool {
-      has("alert certificate", "alert bad certificate", "alert unsupported certificate", "alert unknown ca")
+      // libcurl's words for an alert that it takes for a verdict of ours.
+      has("SSL certificate verification failed")
+        || has("alert certificate", "alert bad certificate", "alert unsupported certificate", "alert unknown ca")
     }
 
     private var place: String { proxy.map { "\(origin) through \($0)" } ?? origin }

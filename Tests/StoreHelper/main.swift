@@ -19,6 +19,7 @@ import com_awareframework_ios_sensor_notification
 //   store-helper backup DB KEYFILE TO             copies the database
 //   store-helper restore DB KEYFILE FROM          puts a copy of a backup in its place
 //   store-helper upgrade DB KEYFILE               brings it to the library's format
+//   store-helper post URL [ca=PATH] [pin=PIN]… [cert=PATH key=PATH] [proxy=URL] [after-libcurl]    sends one request
 //   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
@@ -36,6 +37,7 @@ func peakMemory() -> Int {
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let (command, path) = (arguments[0], arguments[1])
+if command == "post" { Post.run(path, Array(arguments.dropFirst(2))) }
 let key = try KeyFile.read(arguments[2])
 let newKey = command.hasPrefix("rotate") ? try KeyFile.read(arguments[3]) : nil
 if ProcessInfo.processInfo.environment["AS_NOBODY"] == "1", geteuid() == 0 {
