@@ -90,7 +90,6 @@
       // Empty, not unset: unset would be what the environment says.
       try set(CURLOPT_PROXY, policy.proxy ?? "")
       try set(CURLOPT_NOPROXY, "")
-      try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
 
     private func set(_ timeouts: TransportTimeouts) throws {

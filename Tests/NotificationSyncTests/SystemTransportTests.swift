@@ -223,4 +223,22 @@ struct SystemTransportTests {
     let error = await failure(try endpoint.transport(), request)
     #expect(error?.code == .invalidResponse && error?.message.contains(Endpoint.secret) == false, "\(error as Any)")
   }
+
+  @Test("goes through a proxy, which sees the server's name and nothing else")
+  func proxy() async throws {
+    let proxy = try Program.start(Program.python, [Program.root + "/Tests/Servers/tunnel.py"])
+    defer { proxy.kill() }
+    try #require(proxy.waitForFirstLine())
+    let port = proxy.output.split(separator: "\n").first ?? ""
+    let server = try ScriptedServer(endpoint.leaf, .acknowledge)
+    let transport = try endpoint.transport(proxy: "http://127.0.0.1:\(port)")
+    let response = try await transport.send(Endpoint.request(server))
+    #expect(response.status == 200 && response.headers["x-proxy"] == nil)
+    #expect(proxy.output.split(separator: "\n").dropFirst() == ["CONNECT localhost:\(server.port) HTTP/1.1"])
+    #expect(server.requests().count == 1)
+
+    // The server behind it is judged as any other.
+    let stranger = try ScriptedServer(endpoint.authority.selfSigned())
+    #expect(await failure(transport, Endpoint.request(stranger))?.code == .untrustedServer)
+  }
 }
