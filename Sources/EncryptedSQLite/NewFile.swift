@@ -5,7 +5,8 @@ import Foundation
 /// Its maker marks the work with an empty file, `<path>.new-<16 hexadecimal digits>`, on which it holds a lock; the file
 /// itself is built at the marker's name and `-db`. `link` gives the final name, which it refuses when somebody else was
 /// first: then that one's file stands, and ours is removed. A marker whose lock is free is that of a maker that was
-/// killed. The lock is not on the file itself, for on Apple's systems it would keep SQLite's own locks out.
+/// killed, and a file without its marker what a power cut left of one. The lock is not on the file itself, for on Apple's
+/// systems it would keep SQLite's own locks out.
 package enum NewFile {
   /// Calls `build` with the path of a new file of no bytes (mode 0600), then publishes that file at `path`.
   ///
@@ -58,15 +59,24 @@ package enum NewFile {
     return try body(aside)
   }
 
-  /// Removes what killed processes left beside `path`.
+  /// Removes what killed processes and power cuts left beside `path`.
   package static func removeAbandoned(beside path: String) {
     let folder = FileSystem.folder(of: path)
     let prefix = Array((FileSystem.name(of: path) + ".new-").utf8)
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      let digits = name.utf8.dropFirst(prefix.count)
+      let rest = name.utf8.dropFirst(prefix.count)
+      let (digits, suffix) = (rest.prefix(2 * randomSize), rest.dropFirst(2 * randomSize))
       guard name.utf8.starts(with: prefix), digits.count == 2 * randomSize, digits.allSatisfy(Hexadecimal.isDigit)
       else { continue }
-      removeIfAbandoned(folder + "/" + name)
+      let marker = folder + "/" + String(decoding: name.utf8.dropLast(suffix.count), as: UTF8.self)
+      if suffix.isEmpty {
+        removeIfAbandoned(marker)
+      } else if builtSuffixes.contains(where: { suffix.elementsEqual($0.utf8) }), access(marker, F_OK) != 0,
+        errno == ENOENT
+      {
+        // A maker has its marker before and after everything else.
+        remove(marker)
+      }
     }
   }
 
@@ -81,6 +91,7 @@ package enum NewFile {
   }
 
   private static let builtSuffix = "-db"
+  private static let builtSuffixes = ["", "-journal", "-wal", "-shm"].map { builtSuffix + $0 }
   private static let randomSize = 8
 
   /// A new marker and the descriptor that holds its lock.
@@ -108,7 +119,7 @@ package enum NewFile {
 
   /// The marker last, for what stands beside it is found by its name.
   private static func remove(_ marker: String) {
-    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(marker + builtSuffix + suffix) }
+    for suffix in builtSuffixes { unlink(marker + suffix) }
     unlink(marker)
   }
 }

@@ -60,13 +60,22 @@ extension DatabaseTests {
     #expect(folder.names == ["store"])
   }
 
+  @Test("What a power cut left of a maker's file without its marker goes with the next making")
+  func withoutMarker() throws {
+    for suffix in ["-db", "-db-journal", "-db-wal", "-db-shm"] {
+      _ = folder.write("store.new-0123456789abcdef" + suffix, "half a file")
+    }
+    try SmallStore.make(path, Keys.raw)
+    #expect(folder.names == ["store"])
+  }
+
   @Test("What only looks like a maker's file stays")
   func othersFiles() throws {
     let digits = "0123456789abcdef"
     for name in [
       "store.new-2147483647", "store.new-2147483647-abc", "store.new-", "store.new-x", "other.new-\(digits)",
       "store.newer", "store.new-\(digits)0", "store.new-\(digits.dropLast())", "store.new-\(digits.dropLast())g",
-      "store.new-\(digits)-db", "store.new-\(digits.uppercased()).txt",
+      "store.new-\(digits)-db", "store.new-\(digits.uppercased()).txt", "store.new-2\(digits.dropFirst())-db2",
     ] {
       _ = folder.write(name, "")
     }

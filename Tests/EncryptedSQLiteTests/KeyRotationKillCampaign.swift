@@ -52,7 +52,7 @@ struct KeyRotationKillCampaign {
         _ = running.finish()
       }
       // On a copy, for looking rolls back what the kill left, and the rotation has to do that too.
-      try RotatedStore.copy(folder, to: copy)
+      try copy.copyContents(of: folder)
       outcomes[try store.force(in: copy, tryingNewFirst: Bool.random(using: &random), comment), default: 0] += 1
       let again = try Program.run(Program.helper, arguments)
       try #require([["rotated", "ok"], ["done", "ok"]].contains(again.lines), comment)

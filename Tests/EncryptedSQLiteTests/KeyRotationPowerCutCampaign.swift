@@ -43,7 +43,7 @@ struct KeyRotationPowerCutCampaign {
     var outcomes: [RotatedStore.Force: Int] = [:]
     let isSaid = try disk.cutPower(cuts, during: recording, into: folder, using: &random) { isSaid, place, random in
       let place = Comment(rawValue: place)
-      try RotatedStore.copy(folder, to: copy)
+      try copy.copyContents(of: folder)
       let force = try store.force(in: copy, tryingNewFirst: Bool.random(using: &random), place)
       outcomes[force, default: 0] += 1
       try #require(!isSaid || force == .new, place)

@@ -39,12 +39,7 @@ final class RotatedStore {
   }
 
   /// Puts the file as it was before into `folder`, alone.
-  func restore(in folder: TemporaryFolder) throws { try Self.copy(original, to: folder) }
-
-  static func copy(_ source: TemporaryFolder, to folder: TemporaryFolder) throws {
-    for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
-    for name in source.names { try FileManager.default.copyItem(atPath: source.path(name), toPath: folder.path(name)) }
-  }
+  func restore(in folder: TemporaryFolder) throws { try folder.copyContents(of: original) }
 
   /// The arguments with which `store-helper` rotates the file in `folder`.
   func arguments(_ command: String = "rotate", in folder: TemporaryFolder, isRewriting: Bool) -> [String] {

@@ -20,6 +20,7 @@ import com_awareframework_ios_sensor_notification
 //   store-helper restore DB KEYFILE FROM          puts a copy of a backup in its place
 //   store-helper upgrade DB KEYFILE               brings it to the library's format
 //   store-helper post URL [ca=PATH] [pin=PIN]… [cert=PATH key=PATH] [proxy=URL] [after-libcurl]    sends one request
+//   store-helper salvage DB KEYFILE DAMAGED       makes it of what the damaged store still gives
 //   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
@@ -143,6 +144,8 @@ do {
     _ = try Database.restore(path, key: key, from: arguments[3])
   case "upgrade":
     _ = try Database.upgradeCipher(of: path, key: key)
+  case "salvage":
+    _ = try StoreSalvage.salvage(arguments[3], into: path, key: key)
   case "rotate-open":
     let database = try Database(path: path, key: key, creating: false) { _ in }
     func outcome(_ body: () throws -> String) throws -> String {

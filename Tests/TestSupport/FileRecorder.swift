@@ -20,7 +20,11 @@ public enum FileRecorder {
   ) throws -> (result: Program.Result, recording: FileRecording) {
     let temporary = TemporaryFolder()
     let record = temporary.path("record")
-    var environment = ["LD_PRELOAD": library?.path("recorder.so") ?? "", "RECORD_FOLDER": folder, "RECORD_TO": record]
+    var environment = [
+      "LD_PRELOAD": library?.path("recorder.so") ?? "", "RECORD_FOLDER": folder, "RECORD_TO": record,
+      // A temporary file of SQLite's would be one of them.
+      "SQLITE_TMPDIR": folder,
+    ]
     switch interruption {
     case .kill(let number)?: environment["RECORD_KILL_AT"] = "\(number)"
     case .fullDisk(let number)?: environment["RECORD_FULL_AT"] = "\(number)"

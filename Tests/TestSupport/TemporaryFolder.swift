@@ -28,6 +28,12 @@ public final class TemporaryFolder: Sendable {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
   }
 
+  /// Makes this folder hold copies of the files in `source`, and nothing else.
+  public func copyContents(of source: TemporaryFolder) throws {
+    for name in names { try FileManager.default.removeItem(atPath: path(name)) }
+    for name in source.names { try FileManager.default.copyItem(atPath: source.path(name), toPath: path(name)) }
+  }
+
   /// The bytes of each file in the folder, for comparing before and after.
   public var contents: [String: Data] {
     Dictionary(
