@@ -5,130 +5,10 @@ import TestSupport
 import Testing
 
 @Suite struct StoreSalvageTests {
-  let folder = TemporaryFolder()
-  var path: String { folder.path("damaged.db") }
-  var saved: String { folder.path("saved.db") }
-  static let tables = NotificationStore.tables + ["delivery_receipt"]
-
-  /// The rows of every table by their ids, as text.
-  func rows(_ path: String) throws -> [String: [Int64: String]] {
-    let connection = try Connection.open(path, key: Keys.raw, options: .init(access: .readOnly))
-    var rows: [String: [Int64: String]] = [:]
-    for table in Self.tables {
-      try connection.forEachRow("SELECT * FROM \(table)") { row in
-        rows[table, default: [:]][row.int64(at: 0)] = Self.text(row)
-      }
-    }
-    try connection.close()
-    return rows
-  }
-
-  static func text(_ row: Statement) -> String {
-    (0..<row.columnCount).map { "\(row.kind(at: $0)) \(row.string(at: $0))" }.joined(separator: "|")
-  }
-
-  /// The rows that are found by their ids in the damaged file, each in a transaction of its own.
-  func reachable(_ rows: [String: [Int64: String]]) throws -> [String: Set<Int64>] {
-    guard let connection = try? Connection.open(path, key: Keys.raw, options: .init(access: .readOnly)) else {
-      return [:]
-    }
-    var reachable: [String: Set<Int64>] = [:]
-    for (table, rows) in rows {
-      for id in rows.keys {
-        let text = try? connection.readTransaction {
-          try connection.firstRow("SELECT * FROM \(table) WHERE id = ?", .integer(id), read: Self.text)
-        }
-        if text == rows[id] { reachable[table, default: []].insert(id) }
-      }
-    }
-    try connection.close()
-    return reachable
-  }
-
-  /// Salvages, and holds the outcome against what the store held before the damage.
-  @discardableResult
-  func salvage(of original: [String: [Int64: String]], _ comment: Comment) throws -> SalvageReport? {
-    let before = folder.contents
-    let report: SalvageReport
-    do {
-      report = try StoreSalvage.salvage(path, into: saved, key: Keys.raw)
-    } catch let error as DatabaseError where [.wrongKey, .corrupt, .emptyFile].contains(error.code) {
-      #expect(folder.contents == before, comment)
-      return nil
-    }
-    #expect(folder.contents.filter { $0.key != "saved.db" } == before, comment)
-    let rows = try rows(saved)
-    let reachable = try reachable(original)
-    for table in report.tables {
-      let (old, new) = (original[table.name] ?? [:], rows[table.name] ?? [:])
-      #expect(new.count == table.saved, comment)
-      #expect(new.allSatisfy { old[$0] == $1 }, comment)
-      #expect(reachable[table.name, default: []].isSubset(of: new.keys), comment)
-      guard table.isFound else { continue }
-      let lost = Set(old.keys).subtracting(new.keys)
-      #expect(lost.allSatisfy { id in table.missing.contains { $0.contains(id) } }, comment)
-      if table.isExact { #expect(table.missing.reduce(0) { $0 + $1.count } == lost.count, comment) }
-    }
-    #expect(try StoreVerification(path: saved, key: Keys.raw).isSound, comment)
-    unlink(saved)
-    return report
-  }
-
-  @Test("Each page damaged in turn: every other row is saved, and what is lost is named")
-  func everyPage() throws {
-    let store = try SampleStore(path, key: Keys.raw, pages: 70)
-    let original = try rows(path)
-    #expect(try salvage(of: original, "undamaged")?.isWhole == true)
-    var (whole, refused) = (0, 0)
-    for page in 1...store.pages {
-      let offset = store.offset(of: page) + 20
-      try Damage.flipBit(path, at: offset)
-      if let report = try salvage(of: original, "page \(page)") {
-        whole += report.isWhole ? 1 : 0
-        // The damaged page is one of the table's or one of its index's, so that the ids are known.
-        #expect(report.tables.allSatisfy { $0.isExact || !$0.isFound }, "page \(page)")
-      } else {
-        refused += 1
-      }
-      try Damage.flipBit(path, at: offset)
-    }
-    // Free pages and indexes hold nothing else; without the first page, or the first of the schema, there is no table.
-    #expect(whole > store.pages / 10 && whole < store.pages / 2)
-    #expect((1...2).contains(refused))
-  }
-
-  @Test("Where many pages are damaged the ranges name all that is lost")
-  func manyPages() throws {
-    let store = try SampleStore(path, key: Keys.raw, pages: 150)
-    let original = try rows(path)
-    let sound = try #require(FileManager.default.contents(atPath: path))
-    var generator = SeededGenerator(seed: 3)
-    for round in 0..<Campaign.count(15) {
-      try sound.write(to: URL(fileURLWithPath: path))
-      for _ in 0..<Int.random(in: 2...60, using: &generator) {
-        let page = Int.random(in: 8...store.pages, using: &generator)
-        try Damage.flipBit(path, at: store.offset(of: page) + Int.random(in: 0..<500, using: &generator))
-      }
-      try salvage(of: original, "round \(round)")
-    }
-  }
-
-  @Test("Pages of zeros, and those behind the end of a file that was cut, do not come out as values of zeros")
-  func zerosAndCuts() throws {
-    let store = try SampleStore(path, key: Keys.raw, pages: 70)
-    let original = try rows(path)
-    let sound = try #require(FileManager.default.contents(atPath: path))
-    for page in stride(from: 2, through: store.pages, by: Campaign.isLong ? 1 : 5) {
-      var bytes = sound
-      bytes.resetBytes(in: store.offset(of: page)..<store.offset(of: page + 1))
-      try bytes.write(to: URL(fileURLWithPath: path))
-      try salvage(of: original, "page \(page)")
-    }
-    for size in stride(from: store.pageSize / 2, to: sound.count, by: sound.count / (Campaign.isLong ? 300 : 15)) {
-      try sound.prefix(size).write(to: URL(fileURLWithPath: path))
-      try salvage(of: original, "\(size) bytes")
-    }
-  }
+  private let damaged = DamagedStore()
+  private var folder: TemporaryFolder { damaged.folder }
+  private var path: String { damaged.path }
+  private var saved: String { damaged.saved }
 
   /// Its payload is the last column, so that nothing is read behind a value's last page.
   @Test(
@@ -180,13 +60,13 @@ import Testing
     _ = try SampleStore(path, key: Keys.raw, pages: 20)
     let store = try NotificationStore(.init(path: path, key: Keys.raw))
     for number in 1...5 { try store.silentPushes.insert(SilentPushData(payload: "late \(number)")) }
-    let original = try rows(path)
+    let original = try damaged.rows(path)
     let left = ["", "-wal"].map { FileManager.default.contents(atPath: path + $0) ?? Data() }
     try store.close()
     unlink(path + "-shm")
     try left[0].write(to: URL(fileURLWithPath: path))
     try left[1].write(to: URL(fileURLWithPath: path + "-wal"))
-    #expect(try salvage(of: original, "log")?.log == .read)
+    #expect(try damaged.salvage(of: original, "log")?.log == .read)
     var log = left[1]
     log[log.count / 2] ^= 1
     try log.write(to: URL(fileURLWithPath: path + "-wal"))
@@ -202,7 +82,7 @@ import Testing
       let connection = try Connection.open(path, key: Keys.raw, options: .init(access: .readOnly))
       var rows: [String] = []
       for query in ["upload_ledger", "store_property", "sqlite_sequence ORDER BY name"] {
-        try connection.forEachRow("SELECT * FROM \(query)") { rows.append(Self.text($0)) }
+        try connection.forEachRow("SELECT * FROM \(query)") { rows.append(DamagedStore.text($0)) }
       }
       try connection.close()
       return rows
