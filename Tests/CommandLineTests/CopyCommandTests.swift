@@ -89,27 +89,7 @@ import Testing
     #expect((JSON.parse(status.output) as? [String: Any])?["fileFormat"] as? Int == 4)
   }
 
-  // MARK: While others write, and killed
-
-  @Test func aBackupWhileTwoProcessesWrite() throws {
-    #expect(try study.run("init").status == 0)
-    let writers = try (0..<2).map { number in
-      try Program.start(Program.helper, ["insert", study.database, study.keyFile, "\(Campaign.count(300))"])
-    }
-    var rounds = 0
-    repeat {
-      let count = try NotificationStore(.init(path: study.database, key: Keys.raw, access: .readOnly)).silentPushes
-        .count()
-      let copy = study.folder.path("copy\(rounds).db")
-      #expect(try study.run("backup", "--output", copy, "--verify").status == 0)
-      let store = try NotificationStore(.init(path: copy, key: Keys.raw, access: .readOnly))
-      #expect(try store.silentPushes.count() >= count)
-      try store.close()
-      rounds += 1
-    } while writers.contains { $0.isRunning }
-    for writer in writers { #expect(writer.finish().status == 0) }
-    #expect(rounds > 1)
-  }
+  // MARK: Killed
 
   /// Whatever the moment: never neither file, and nothing left over after another run.
   @Test(arguments: ["backup", "restore", "restore anew"]) func killedAtAnyMoment(_ command: String) throws {

@@ -8,6 +8,8 @@ import com_awareframework_ios_sensor_notification
 //   store-helper open|create|read DB KEYFILE      prints "ok", or the error's code
 //   store-helper create-slowly DB KEYFILE         says "preparing" in the new file, and goes on when its input ends
 //   store-helper insert DB KEYFILE COUNT          looks a row up and inserts it, COUNT times
+//   store-helper pairs DB KEYFILE                 inserts two rows a transaction until its input ends, and prints the
+//                                                 transaction's number once it is committed
 //   store-helper migrate DB KEYFILE               applies a step that says "in step" and then takes for ever
 //   store-helper scan DB KEYFILE COUNT            makes COUNT rows, goes through them, prints "grew KIB"
 //   store-helper hold DB KEYFILE SQL              runs SQL in a write transaction and holds it until its input ends
@@ -71,6 +73,21 @@ do {
           "INSERT INTO ios_silent_push (timestamp, deviceId, label, timezone, os, jsonVersion, payload, recordId) "
             + "VALUES (1, 'd', '', 0, 'iOS', 2, ?, ?)", .text(text), .text(RecordID.random()))
       }
+    }
+    try store.close()
+  case "pairs":
+    let store = try NotificationStore(.init(path: path, key: key))
+    var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+    var number = 0
+    while poll(&input, 1, 0) == 0 {
+      number += 1
+      try store.silentPushes.insert(
+        (0..<2).map { _ in
+          var push = SilentPushData(timestamp: Int64(getpid()))
+          push.payload = "\(number)"
+          return push
+        })
+      say("\(number)")
     }
     try store.close()
   case "migrate":
