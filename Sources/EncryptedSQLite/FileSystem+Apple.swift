@@ -8,4 +8,9 @@
       fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
     }
   }
+
+  extension stat {
+    /// When the content changed last.
+    var modified: timespec { st_mtimespec }
+  }
 #endif

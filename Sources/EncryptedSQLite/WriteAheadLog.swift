@@ -5,10 +5,22 @@ import Foundation
 /// SQLite reads a log up to its first frame that does not fit, and says nothing of the rest: after a crash that rest was
 /// never committed. A commit behind such a frame was, or may have been, and is lost.
 package struct WriteAheadLog {
+  /// Commits that cannot be read.
+  package struct Loss: Equatable {
+    /// How many stand behind the damage; 1 when it is the log's header that is damaged.
+    package fileprivate(set) var commits: Int
+    /// The salts of the log, which it changes each time that it starts anew; the whole header when that is damaged.
+    fileprivate let log: [UInt8]
+    fileprivate let frame: Int
+
+    /// Whether it is the same damage: commits behind it may have come since.
+    package static func == (one: Self, other: Self) -> Bool { one.log == other.log && one.frame == other.frame }
+  }
+
   /// Frames up to the last commit that can be read.
   package private(set) var committedFrames = 0
-  /// Commits behind the first frame that cannot be read; 1 when it is the log's header that is damaged.
-  package private(set) var lostCommits = 0
+  /// What is behind the first frame that cannot be read; nil when nothing is lost.
+  package private(set) var loss: Loss?
 
   private static let headerSize = 32
   private static let frameHeaderSize = 24
@@ -33,7 +45,7 @@ package struct WriteAheadLog {
       sum.matches(header, at: 24)
     else {
       // A header of zeros was never written.
-      lostCommits = header.allSatisfy { $0 == 0 } ? 0 : 1
+      loss = header.allSatisfy { $0 == 0 } ? nil : Loss(commits: 1, log: header, frame: 0)
       return
     }
     readFrames(descriptor, pageSize, salts: header[16..<24], sum)
@@ -41,24 +53,24 @@ package struct WriteAheadLog {
 
   private mutating func readFrames(_ descriptor: Int32, _ pageSize: Int, salts: ArraySlice<UInt8>, _ start: Checksum) {
     var sum = start
-    var isReadable = true
+    var damaged: Int?
     var index = 0
     while true {
       let offset = Self.headerSize + index * (Self.frameHeaderSize + pageSize)
       guard let frame = Self.read(descriptor, offset, Self.frameHeaderSize + pageSize) else { return }
       index += 1
       let isOfThisLog = frame[8..<16] == salts
-      if isReadable {
+      if damaged == nil {
         sum.add(frame[..<8])
         sum.add(frame[Self.frameHeaderSize...])
-        isReadable = isOfThisLog && sum.matches(frame, at: 16)
+        damaged = isOfThisLog && sum.matches(frame, at: 16) ? nil : index
       }
       // The size of the database after a commit; 0 in the frames before a commit's last.
       guard Self.word(frame, 4) != 0 else { continue }
-      if isReadable {
+      if let damaged {
+        if isOfThisLog { loss = Loss(commits: (loss?.commits ?? 0) + 1, log: Array(salts), frame: damaged) }
+      } else {
         committedFrames = index
-      } else if isOfThisLog {
-        lostCommits += 1
       }
     }
   }

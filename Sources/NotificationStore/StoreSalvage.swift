@@ -105,7 +105,7 @@ public struct StoreSalvage {
 
   private func log() throws -> SalvageReport.Log {
     let log = try WriteAheadLog(of: source.connection.path)
-    if log.lostCommits > 0 { return .damaged(lostCommits: log.lostCommits) }
+    if let loss = log.loss { return .damaged(lostCommits: loss.commits) }
     return log.committedFrames > 0 ? .read : .none
   }
 

@@ -4,7 +4,7 @@ import NotificationStore
 import TestSupport
 import Testing
 
-/// Backups of a store into which two processes write.
+/// Backups and verifications of a store into which two processes write.
 @Suite struct BackupCampaign {
   private let study = Study()
 
@@ -28,7 +28,9 @@ import Testing
     return try #require(written)
   }
 
-  @Test("A backup is sound, holds every row that was acknowledged before it, and no half transaction")
+  @Test(
+    "A backup is sound, holds every row that was acknowledged before it, and no half transaction; the store itself verifies"
+  )
   func whileTwoProcessesWrite() throws {
     try Campaign.run(keeping: study.folder) {
       try #require(try study.run("init").status == 0)
@@ -50,6 +52,8 @@ import Testing
           transactions = max(transactions, written.transactions)
         }
         try FileManager.default.removeItem(atPath: copy)
+        let verified = try study.run("verify")
+        try #require(verified.status == 0, "backup \(backups): \(verified.output)")
         backups += 1
       } while Date() < end
       for writer in writers {
@@ -59,7 +63,8 @@ import Testing
       for writer in writers { try #require(writer.finish().lines.last == "ok") }
       try #require(study.folder.names == ["study.db", "study.key"])
       try #require(backups > 1)
-      Campaign.report("\(backups) backups while two processes wrote \(transactions) transactions each, at most")
+      Campaign.report(
+        "\(backups) backups and verifications while two processes wrote \(transactions) transactions each, at most")
     }
   }
 }

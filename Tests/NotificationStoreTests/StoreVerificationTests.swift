@@ -51,6 +51,28 @@ import Testing
     }
   }
 
+  @Test(
+    "Damage of a log is told from damage of the one that came after it, and is the same with more commits behind it")
+  func lossesInLogs() throws {
+    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    let store = try NotificationStore(.init(path: path, key: Keys.raw))
+    let other = TemporaryFolder()
+    func loss() throws -> WriteAheadLog.Loss? {
+      for number in 1...3 { try store.silentPushes.insert(SilentPushData(payload: "\(number)")) }
+      var log = try #require(FileManager.default.contents(atPath: path + "-wal"))
+      log[100] ^= 1
+      try log.write(to: URL(fileURLWithPath: other.path("log-wal")))
+      return try WriteAheadLog(of: other.path("log")).loss
+    }
+    let first = try #require(try loss())
+    let more = try #require(try loss())
+    #expect(first == more && first.commits < more.commits)
+    try store.database.write { _ in }
+    try store.database.withWriter { try $0.foldLogIn() }
+    #expect(try #require(try loss()) != first)
+    try store.close()
+  }
+
   @Test("What is not the store's own is named: tables, indexes, triggers, views, virtual tables")
   func foreignObjects() throws {
     _ = try SampleStore(path, key: Keys.raw, pages: 20)
