@@ -20,10 +20,13 @@ extension Connection {
 
   /// Reads every page that belongs to a table or an index, and the indexes against their tables.
   ///
+  /// - Parameter isInterrupted: true ends the work with `cancelled`.
   /// - Returns: at most `limit` faults as SQLite words them; empty when there is none.
   /// - Throws: `corrupt` when damage keeps even the check from going on.
-  public func integrityFaults(limit: Int = 20) throws -> [String] {
-    try withBoundedWork { try firstColumn("PRAGMA integrity_check(\(limit))", limit: limit).filter { $0 != "ok" } }
+  public func integrityFaults(limit: Int = 20, isInterrupted: () -> Bool = { false }) throws -> [String] {
+    try withBoundedWork(isInterrupted) {
+      try firstColumn("PRAGMA integrity_check(\(limit))", limit: limit).filter { $0 != "ok" }
+    }
   }
 
   public var pageCount: Int {
@@ -124,29 +127,42 @@ extension Connection {
 
   // MARK: Bounds
 
+  /// In instructions of SQLite's virtual machine: after so many it is asked whether to go on.
+  static let stepsPerQuestion: Int32 = 1_000_000
+
+  /// How often a statement may be asked that reads a sound file of this size.
+  static func mostQuestions(bytes: Int) -> Int {
+    let stepsPerByte = 100
+    return 10 + bytes * stepsPerByte / Int(stepsPerQuestion)
+  }
+
   /// Ends a statement in `body` that takes more steps than a sound file of this size can need: in a forged file the tree
   /// of a table may branch into the same pages over and over.
   ///
-  /// - Throws: `corrupt` when that happened, and what `body` throws.
-  package func withBoundedWork<Result>(_ body: () throws -> Result) throws -> Result {
-    let stepsPerByte = 100
-    let every: Int32 = 1_000_000
-    var callsLeft = 10 + (try pageCount) * (try pageSize) * stepsPerByte / Int(every)
+  /// A `count(*)` without a condition is one step, however long it takes: here it is to be written with `WHERE 1`.
+  ///
+  /// - Parameter isInterrupted: true ends the statement too.
+  /// - Throws: `corrupt` when it took too many, and what `body` throws, which is `cancelled` from a statement that was
+  ///   interrupted.
+  package func withBoundedWork<Result>(
+    _ isInterrupted: () -> Bool = { false }, _ body: () throws -> Result
+  ) throws -> Result {
+    var questionsLeft = Self.mostQuestions(bytes: try byteCount)
     do {
-      return try withInterruption(every: every) {
-        callsLeft -= 1
-        return callsLeft < 0
+      return try withInterruption(every: Self.stepsPerQuestion) {
+        questionsLeft -= 1
+        return questionsLeft < 0 || isInterrupted()
       } during: {
         try body()
       }
-    } catch let error as DatabaseError where error.code == .cancelled && callsLeft < 0 {
+    } catch let error as DatabaseError where error.code == .cancelled && questionsLeft < 0 {
       throw DatabaseError(
         .corrupt,
         "\(path) is damaged (reading it does not come to an end): restore a backup, or salvage what it still holds")
     }
   }
 
-  /// ``readTransaction(_:)`` with ``withBoundedWork(_:)``.
+  /// ``readTransaction(_:)`` with ``withBoundedWork(_:_:)``.
   package func boundedReadTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     try withBoundedWork { try readTransaction(body) }
   }

@@ -145,9 +145,7 @@ extension Connection {
       guard status == SQLITE_OK else { throw connection.error(status) }
       silenceLog(handle)
       if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
-      // After the generation, which sets both.
-      if let size = options.cipherSettings.pageSize { try connection.execute("PRAGMA cipher_page_size = \(size)") }
-      if let rounds = options.cipherSettings.kdfIterations { try connection.execute("PRAGMA kdf_iter = \(rounds)") }
+      try connection.apply(options.cipherSettings)
       // Reads and decrypts the first page, so that a wrong key fails here and not at the first row.
       _ = try connection.integer("SELECT count(*) FROM sqlite_master")
       connection.markProven()
@@ -156,6 +154,12 @@ extension Connection {
       if owner == nil { sqlite3_close_v2(handle) }
       throw error
     }
+  }
+
+  /// After the generation, which sets both, and before anything is read.
+  func apply(_ settings: Cipher.Settings) throws {
+    if let size = settings.pageSize { try execute("PRAGMA cipher_page_size = \(size)") }
+    if let rounds = settings.kdfIterations { try execute("PRAGMA kdf_iter = \(rounds)") }
   }
 
   /// A connection that only reads leaves a write-ahead log that it finds untouched. Where that is empty or absent, it is opened

@@ -9,28 +9,44 @@ package final class DamagedDatabase {
   /// A query that reads pages of the schema that are sound. SQLCipher gives a page whose MAC fails as one of zeros, and
   /// an error only for the pages after it; so a row counts only when this can be read behind it.
   private let probe: String
+  private let path: String
+  /// The most that a query may be asked.
+  private let questions: Int
+  private let stamp: FileStamp
+  private let isInterrupted: () -> Bool
 
   /// Copies the file at `path` with its log or journal to `copy`, a new file of no bytes, and opens the copy.
   ///
   /// The original is only read. Where this process has it open too, closing this reading lets go of that one's locks.
   ///
-  /// - Throws: `wrongKey` when the first page does not decrypt, `corrupt` when no page of the schema does, and what
-  ///   copying throws.
-  package init(_ path: String, key: EncryptionKey, copy: String) throws {
-    try DamagedFile.copy(path, to: copy)
+  /// - Parameters:
+  ///   - settings: what the file is written with in place of the defaults.
+  ///   - isInterrupted: asked time and again; true ends the work with `cancelled`.
+  /// - Throws: `wrongKey` when the first page does not decrypt, `corrupt` when no page of the schema does, `busy` when
+  ///   another process has the original open, and what copying throws.
+  package init(
+    _ path: String, key: EncryptionKey, copy: String, settings: Cipher.Settings = .init(),
+    isInterrupted: @escaping () -> Bool = { false }
+  ) throws {
+    try settings.check()
+    (self.path, self.isInterrupted) = (path, isInterrupted)
+    stamp = FileStamp(path)
+    try DamagedFile.copy(path, to: copy, isInterrupted)
     for log in ["-wal", "-journal"] where FileSystem.size(path + log) > 0 {
       close(try FileSystem.createForOwner(copy + log))
-      try DamagedFile.copy(path + log, to: copy + log)
+      try DamagedFile.copy(path + log, to: copy + log, isInterrupted)
     }
-    var connection = try Connection.openDamaged(copy, key: key)
+    guard stamp == FileStamp(path) else { throw DamagedFile.inUse(path) }
+    var connection = try Connection.openDamaged(copy, key: key, settings)
     let (pages, size) = (try connection.pageCount, try connection.pageSize)
     if FileSystem.size(copy) < pages * size {
       // Pages behind the end of the file would be read as zeros.
       try connection.close()
-      try DamagedFile.extend(copy, to: pages * size)
-      connection = try Connection.openDamaged(copy, key: key)
+      try DamagedFile.extend(copy, to: pages * size, isInterrupted)
+      connection = try Connection.openDamaged(copy, key: key, settings)
     }
     self.connection = connection
+    questions = Connection.mostQuestions(bytes: pages * size)
     let probes = [Int64.min, .max].map { "SELECT count(*) FROM sqlite_master WHERE rowid = \($0)" }
     guard
       let probe = probes.first(where: { probe in
@@ -42,31 +58,43 @@ package final class DamagedDatabase {
     self.probe = probe
   }
 
+  /// - Throws: `busy` when the original has changed since it was copied.
+  package func requireUnchanged() throws {
+    guard stamp == FileStamp(path) else { throw DamagedFile.inUse(path) }
+  }
+
   /// Calls `body` with each row that `sql` gives, up to the first that cannot be read.
   ///
   /// - Returns: whether all could be read.
-  /// - Throws: what `body` throws, and nothing else.
+  /// - Throws: what `body` throws, and `cancelled`.
   package func forEachRow(_ sql: String, _ values: SQLValue..., body: (Statement) throws -> Void) throws -> Bool {
     var failure: (any Error)?
     let isWhole = Self.inTransaction(connection) {
       do {
-        return try connection.withStatement(sql) { row in
-          row.bind(values)
-          while try row.step() {
-            _ = try connection.integer(probe)
-            do { try body(row) } catch {
-              failure = error
-              return false
+        var questionsLeft = questions
+        return try connection.withInterruption(every: Connection.stepsPerQuestion) {
+          questionsLeft -= 1
+          return questionsLeft < 0 || isInterrupted()
+        } during: {
+          try connection.withStatement(sql) { row in
+            row.bind(values)
+            while try row.step() {
+              _ = try connection.integer(probe)
+              do { try body(row) } catch {
+                failure = error
+                return false
+              }
             }
+            _ = try connection.integer(probe)
+            return true
           }
-          _ = try connection.integer(probe)
-          return true
         }
       } catch {
         return false
       }
     }
     if let failure { throw failure }
+    try DamagedFile.stopIf(isInterrupted)
     return isWhole
   }
 
@@ -79,11 +107,13 @@ package final class DamagedDatabase {
 extension Connection {
   /// As ``open(_:key:options:)`` for reading, where the schema need not be readable: what comes before the damage in it
   /// is known then, and a file that was cut is opened.
-  fileprivate static func openDamaged(_ path: String, key: EncryptionKey) throws -> Connection {
+  fileprivate static func openDamaged(
+    _ path: String, key: EncryptionKey, _ settings: Cipher.Settings
+  ) throws -> Connection {
     let older = olderGenerations(than: try libraryVersion())
     for generation in [nil] + older.map(Optional.some) {
       do {
-        return try openDamaged(path, key, olderGeneration: generation)
+        return try openDamaged(path, key, settings, olderGeneration: generation)
       } catch let error as DatabaseError where error.code == .wrongKey {
         continue
       }
@@ -92,7 +122,7 @@ extension Connection {
   }
 
   private static func openDamaged(
-    _ path: String, _ key: EncryptionKey, olderGeneration: Int?
+    _ path: String, _ key: EncryptionKey, _ settings: Cipher.Settings, olderGeneration: Int?
   ) throws -> Connection {
     let version = try libraryVersion()
     let connection = Connection(
@@ -102,6 +132,7 @@ extension Connection {
     let status = key.withUnsafeBytes { sqlite3_key_v2(connection.handle, "main", $0.baseAddress, Int32($0.count)) }
     guard status == SQLITE_OK else { throw connection.error(status) }
     if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
+    try connection.apply(settings)
     try connection.execute(
       "PRAGMA cipher_log_level = NONE; PRAGMA temp_store = MEMORY; PRAGMA writable_schema = ON; PRAGMA query_only = ON")
     // Reads the first page and not the schema behind it.

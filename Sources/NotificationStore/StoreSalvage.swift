@@ -10,15 +10,19 @@ public struct StoreSalvage {
   private let migrator: SchemaMigrator
 
   /// Makes a new store at `path`, under the same key, of what the store at `damaged` still gives. Nobody may have the
-  /// damaged one open; it is only read. The new one appears complete, or not at all.
+  /// damaged one open, this process neither; it is only read. The new one appears complete, or not at all.
   ///
   /// It takes room for both beside `path` for a while.
   ///
-  /// - Throws: `wrongKey` when the key does not fit or the first page is damaged, without which nothing can be read;
+  /// - Parameters:
+  ///   - settings: what the damaged store is written with in place of the defaults, which the new one has.
+  ///   - isInterrupted: asked time and again; true ends the work with `cancelled`.
+  /// - Throws: `busy` when another process has the damaged store open, or changed it meanwhile; `wrongKey` when the key does not fit or the first page is damaged, without which nothing can be read;
   ///   `corrupt` when none of the store's tables can be found; `alreadyExists`; `schemaTooNew`; `diskFull`, and what
   ///   opening a file throws. No new store is made then.
   public static func salvage(
-    _ damaged: String, into path: String, key: EncryptionKey, migrator: SchemaMigrator = SchemaMigrator()
+    _ damaged: String, into path: String, key: EncryptionKey, settings: Cipher.Settings = .init(),
+    migrator: SchemaMigrator = SchemaMigrator(), isInterrupted: @escaping () -> Bool = { false }
   ) throws -> SalvageReport {
     let (damaged, path) = (try FileSystem.absolute(damaged), try FileSystem.absolute(path))
     try Connection.checkFile(damaged, for: .readOnly)
@@ -27,7 +31,9 @@ public struct StoreSalvage {
     return try NewFile.make(path) { aside in
       var report: SalvageReport?
       try NewFile.withFileAside(beside: path) { copy in
-        let source = try naming(damaged) { try DamagedDatabase(damaged, key: key, copy: copy) }
+        let source = try naming(damaged) {
+          try DamagedDatabase(damaged, key: key, copy: copy, settings: settings, isInterrupted: isInterrupted)
+        }
         defer { try? source.connection.close() }
         try Database.build(aside, key: key) { target in
           // A journal in memory would keep a copy of every page.
@@ -36,9 +42,10 @@ public struct StoreSalvage {
             try StoreSalvage(source, target, migrator).run(damaged, path)
           }
         }
+        try source.requireUnchanged()
       }
       let store = try Connection.open(aside, key: key, options: .init(access: .readOnly))
-      let faults = try store.integrityFaults(limit: 1)
+      let faults = try store.integrityFaults(limit: 1, isInterrupted: isInterrupted)
       try store.close()
       guard faults.isEmpty, let report else {
         throw DatabaseError(.corrupt, "the new store was not made, for it did not come out sound: check the disk")

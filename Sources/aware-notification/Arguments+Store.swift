@@ -1,3 +1,4 @@
+import EncryptedSQLite
 import NotificationStore
 
 extension Arguments {
@@ -8,6 +9,14 @@ extension Arguments {
       throw UsageError("--table is one of \(NotificationStore.tables.joined(separator: ", "))")
     }
     return [name]
+  }
+
+  /// What `--page-size` and `--kdf-iterations` say; nil without them.
+  func cipherSettings() throws -> Cipher.Settings? {
+    let settings = Cipher.Settings(
+      pageSize: try integer("page-size").map { Int(clamping: $0) },
+      kdfIterations: try integer("kdf-iterations").map { Int(clamping: $0) })
+    return settings == .init() ? nil : settings
   }
 
   func openForReading() throws -> NotificationStore {

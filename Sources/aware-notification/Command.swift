@@ -41,6 +41,10 @@ extension Option {
   static func table(_ what: String) -> Option {
     Option(name: "table", value: "NAME", help: "\(what): ios_notification, ios_notification_token or ios_silent_push")
   }
+  static let cipherSettings = [
+    Option(name: "page-size", value: "N", help: "the page size that the file was written with"),
+    Option(name: "kdf-iterations", value: "N", help: "the rounds of derivation that it was written with"),
+  ]
   /// What every command on a store takes. Without a key option the key is asked for on the terminal.
   static let store = [database, keyFile, keyDescriptor]
 }

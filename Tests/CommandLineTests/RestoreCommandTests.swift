@@ -50,7 +50,21 @@ import Testing
   @Test func anAbsentFileOrStoreIsNamed() throws {
     #expect(try study.run("restore", "--from", damaged).status == 1)
     #expect(try study.run("restore", "--salvage").status == 2)
+    #expect(try study.run("restore", "--from", damaged, "--page-size", "1024").errors.contains("go with --salvage"))
     #expect(study.folder.names == ["study.key"])
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM]) func anInterruptedSalvageLeavesNothing(_ signal: Int32) throws {
+    try makeDamaged(rows: 20_000)
+    let odd = try study.run("restore", "--salvage", "--from", damaged, "--page-size", "1000")
+    #expect(odd.status == 1 && odd.errors.contains("power of two"))
+    let before = study.folder.contents
+    let running = try study.start("restore", "--salvage", "--from", damaged)
+    while running.isRunning, !study.folder.names.contains(where: { $0.contains(".new-") }) { usleep(500) }
+    running.signal(signal)
+    let result = running.finish()
+    #expect(result.status == 128 + signal && result.errors.contains("was interrupted") && result.output.isEmpty)
+    #expect(study.folder.contents == before)
   }
 
   @Test func aKilledSalvageLeavesTheDamagedStoreAndNothingAfterTheNext() throws {

@@ -121,4 +121,97 @@ import Testing
     #expect(Keys.error { _ = try StoreSalvage.salvage(small, into: saved, key: Keys.raw) } == .corrupt)
     #expect(!folder.names.contains("saved.db"))
   }
+
+  @Test("A store with another page size and number of rounds is salvaged with both")
+  func cipherSettings() throws {
+    let sample = try SampleStore(folder.path("sample.db"), key: Keys.raw, pages: 40)
+    let raw = RawSQLite(sample.path, key: try Keys.raw)
+    let made = raw.execute(
+      """
+      ATTACH '\(path)' AS other KEY 'some words'; PRAGMA other.cipher_page_size = 2048; PRAGMA other.kdf_iter = 5000;
+      SELECT sqlcipher_export('other'); PRAGMA other.user_version = 2; DETACH other;
+      """)
+    raw.close()
+    #expect(made == 0)
+    let key = try EncryptionKey("some words")
+    try Damage.flipBit(path, at: 19 * 2048 + 20)
+    let before = folder.contents
+    for settings in [Cipher.Settings(), .init(pageSize: 2048), .init(kdfIterations: 5000)] {
+      let error = Keys.error { _ = try StoreSalvage.salvage(path, into: saved, key: key, settings: settings) }
+      #expect(error == .wrongKey, "\(settings)")
+    }
+    #expect(
+      Keys.error { _ = try StoreSalvage.salvage(path, into: saved, key: key, settings: .init(pageSize: 1000)) }
+        == .invalidArgument)
+    #expect(folder.contents == before)
+    let report = try StoreSalvage.salvage(
+      path, into: saved, key: key, settings: .init(pageSize: 2048, kdfIterations: 5000))
+    #expect(!report.isWhole && report.tables.reduce(0) { $0 + $1.saved } > 20)
+    #expect(try StoreVerification(path: saved, key: key).isSound)
+  }
+
+  @Test("Interrupted at whatever question, it leaves nothing")
+  func interrupted() throws {
+    let store = try SampleStore(path, key: Keys.raw, pages: 40)
+    try Damage.flipBit(path, at: store.offset(of: 20) + 20)
+    let before = folder.contents
+    var questions = 0
+    _ = try StoreSalvage.salvage(path, into: saved, key: Keys.raw) {
+      questions += 1
+      return false
+    }
+    unlink(saved)
+    #expect(questions > 20)
+    for last in 1...questions {
+      var asked = 0
+      let error = Keys.error {
+        _ = try StoreSalvage.salvage(path, into: saved, key: Keys.raw) {
+          asked += 1
+          return asked >= last
+        }
+      }
+      #expect(error == .cancelled, "question \(last)")
+      #expect(folder.contents == before, "question \(last)")
+    }
+  }
+
+  @Test(
+    "A store that another process has open, or is writing to, is not salvaged",
+    arguments: [
+      ("WAL", "keep", "SELECT 1"), ("WAL", "hold", "UPDATE store_property SET value = 'x'"),
+      ("DELETE", "hold", "UPDATE store_property SET value = 'x'"), ("DELETE", "hold", "SELECT * FROM store_property"),
+    ])
+  func inUse(mode: String, command: String, sql: String) throws {
+    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    #expect(try RawSQLite(path, key: Keys.raw).execute("PRAGMA journal_mode = \(mode)") == 0)
+    let keys = TemporaryFolder()
+    let user = try Program.start(Program.helper, [command, path, keys.write("key", Keys.rawText), sql])
+    try #require(user.waitForLine(command == "keep" ? "keeping" : "holding"))
+    let names = folder.names
+    #expect(Keys.error { _ = try StoreSalvage.salvage(path, into: saved, key: Keys.raw) } == .busy)
+    #expect(folder.names == names)
+    user.kill()
+    _ = user.finish()
+    #expect(try StoreSalvage.salvage(path, into: saved, key: Keys.raw).isWhole)
+  }
+
+  @Test("A store that changes while it is copied, or afterwards, is not salvaged", arguments: [1, 5])
+  func changed(question: Int) throws {
+    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    let names = folder.names
+    var asked = 0
+    let error = Keys.error {
+      _ = try StoreSalvage.salvage(path, into: saved, key: Keys.raw) {
+        asked += 1
+        if asked == question {
+          // A step of the file system's clock.
+          usleep(20_000)
+          do { try Damage.flipBit(path, at: 5000) } catch { Issue.record(error) }
+        }
+        return false
+      }
+    }
+    #expect(error == .busy)
+    #expect(folder.names == names)
+  }
 }

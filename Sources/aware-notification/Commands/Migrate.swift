@@ -15,11 +15,8 @@ enum Migrate: Command {
     """
   static let options =
     Option.store + [
-      Option(name: "cipher", help: "bring the file to this SQLCipher's format"),
-      Option(name: "page-size", value: "N", help: "the page size that the file was written with"),
-      Option(name: "kdf-iterations", value: "N", help: "the rounds of derivation that it was written with"),
-      Option(name: "dry-run", help: "print the steps, and change nothing"), .json,
-    ]
+      Option(name: "cipher", help: "bring the file to this SQLCipher's format")
+    ] + Option.cipherSettings + [Option(name: "dry-run", help: "print the steps, and change nothing"), .json]
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let isDryRun = arguments.has("dry-run")
@@ -53,16 +50,14 @@ enum Migrate: Command {
   private static func upgradeCipher(
     _ arguments: Arguments, _ path: String, _ key: EncryptionKey, _ isDryRun: Bool
   ) throws -> CipherUpgradeReport? {
+    let settings = try arguments.cipherSettings()
     guard arguments.has("cipher") else {
-      guard !arguments.has("page-size"), !arguments.has("kdf-iterations") else {
+      guard settings == nil else {
         throw UsageError("--page-size and --kdf-iterations go with --cipher")
       }
       return nil
     }
     guard !isDryRun else { throw UsageError("--cipher has no dry run: status tells the file's format") }
-    let settings = Cipher.Settings(
-      pageSize: try arguments.integer("page-size").map { Int(clamping: $0) },
-      kdfIterations: try arguments.integer("kdf-iterations").map { Int(clamping: $0) })
-    return try Database.upgradeCipher(of: path, key: key, settings: settings)
+    return try Database.upgradeCipher(of: path, key: key, settings: settings ?? .init())
   }
 }

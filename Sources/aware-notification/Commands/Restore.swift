@@ -7,31 +7,39 @@ enum Restore: Command {
   static let name = "restore"
   static let summary = "put a backup in a store's place, or salvage a damaged one"
   static let usage =
-    "--db PATH [--key-file FILE | --key-fd N] --from FILE [--backup-key-file KEY | --salvage] [--json]"
+    "--db PATH [--key-file FILE | --key-fd N] --from FILE [--backup-key-file KEY | --salvage [--page-size N] "
+    + "[--kdf-iterations N]] [--json]"
   static let details = """
     Proves the backup in FILE and puts a copy of it at PATH, under the store's key. A store that is there stays until the
     copy is complete, and nobody else may have it open; one that does not open under the key is left alone.
 
     With --salvage FILE is a damaged store, which nobody may have open and which is only read: every record past the
-    damage goes into a new store at PATH, under the same key, and what was lost is told. Nothing may be at PATH then.
+    damage goes into a new store at PATH, under the same key, and what was lost is told. Nothing may be at PATH then, and
+    interrupted it leaves nothing there. A store with another page size or number of rounds than its generation's
+    defaults is opened with --page-size and --kdf-iterations.
     """
   static let options =
     Option.store + [
       Option(name: "from", value: "FILE", help: "the backup, or the damaged store"),
       Option(name: "backup-key-file", value: "KEY", help: "the backup's key, where it is another one"),
-      Option(name: "salvage", help: "read past damage, and tell what was lost"), .json,
-    ]
+      Option(name: "salvage", help: "read past damage, and tell what was lost"),
+    ] + Option.cipherSettings + [.json]
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let (source, path) = (try arguments.required("from"), try arguments.required("db"))
+    let settings = try arguments.cipherSettings()
     if arguments.has("salvage") {
       guard !arguments.has("backup-key-file") else {
         throw UsageError("--salvage makes a store under the damaged one's key: leave --backup-key-file out")
       }
-      let report = try StoreSalvage.salvage(source, into: path, key: try arguments.key())
+      let key = try arguments.key()
+      command_line_catch_interrupts()
+      let report = try StoreSalvage.salvage(
+        source, into: path, key: key, settings: settings ?? .init(), isInterrupted: { command_line_interrupt() != 0 })
       try arguments.has("json") ? Output.json(object(report)) : Output.write(text(report))
       return 0
     }
+    guard settings == nil else { throw UsageError("--page-size and --kdf-iterations go with --salvage") }
     let key = try arguments.key(making: path)
     let backupKey = try arguments.value("backup-key-file").map { try KeyFile.read($0) }
     command_line_catch_interrupts()
