@@ -45,9 +45,15 @@ struct FileState {
 
 /// The number of rows of every table.
 struct TableCounts: Equatable {
-  private(set) var counts: [String: Int64] = [:]
+  let counts: [String: Int64]
 
+  /// - Throws: `corrupt` when counting does not come to an end.
   init(_ connection: Connection) throws {
+    counts = try connection.withBoundedWork { try Self.count(connection) }
+  }
+
+  private static func count(_ connection: Connection) throws -> [String: Int64] {
+    var counts: [String: Int64] = [:]
     var names: [String] = []
     try connection.forEachRow("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0") {
       names.append($0.string(at: 0))
@@ -55,8 +61,9 @@ struct TableCounts: Equatable {
     for name in names {
       // A name in a file of somebody else's making.
       let quoted = "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
-      counts[name] = try connection.integer("SELECT count(*) FROM \(quoted)")
+      counts[name] = try connection.integer("SELECT count(*) FROM \(quoted) WHERE 1")
     }
+    return counts
   }
 }
 

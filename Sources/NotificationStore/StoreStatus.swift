@@ -50,7 +50,7 @@ public struct StoreStatus: Sendable {
           == 1
       }
       let tables = try existing.map { table in
-        let count = try connection.integer("SELECT count(*) FROM \(table)") ?? 0
+        let count = try connection.integer("SELECT count(*) FROM \(table) WHERE 1") ?? 0
         return Table(
           name: table, count: Int(count), uploads: version < 2 ? nil : try Uploads(UploadLedger(table, connection)))
       }

@@ -62,11 +62,11 @@ import Testing
     }
   }
 
-  /// The root of the notifications' table, an interior page of its tree.
-  private func makeTree() throws -> Int {
-    try study.run("record", input: Study.pushes(500))
+  /// The root of the notifications' table, or of another tree, an interior page.
+  private func makeTree(_ name: String = "ios_notification", rows: Int = 500) throws -> Int {
+    try study.run("record", input: Study.pushes(rows))
     let raw = RawSQLite(study.database, key: try Keys.raw)
-    return raw.integer("SELECT rootpage FROM sqlite_master WHERE name = 'ios_notification'")
+    return raw.integer("SELECT rootpage FROM sqlite_master WHERE name = '\(name)'")
   }
 
   private func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
@@ -107,30 +107,67 @@ import Testing
   }
 
   /// Each page of sixteen has the next one ten times: more rows than could ever be read.
-  @Test("A tree that branches into the same pages over and over is met as damage")
-  func branches() throws {
-    let root = try makeTree()
+  ///
+  /// - Parameter key: what a cell of the tree has behind the page that it leads to.
+  private func branch(_ root: Int, kind: UInt8, key: (Int) -> [UInt8]) throws {
     var children: [Int] = []
-    RawSQLite.edit(study.database, key: try Keys.raw, pages: [root]) { _, page in
-      for index in 0..<number(page[3..<5]) {
-        let cell = number(page[12 + 2 * index..<14 + 2 * index])
-        children.append(number(page[cell..<cell + 4]))
+    var looked = 0
+    while children.count < 16, looked == 0 || looked < children.count {
+      let parent = looked == 0 ? root : children[looked - 1]
+      looked += 1
+      RawSQLite.edit(study.database, key: try Keys.raw, pages: [parent]) { _, page in
+        guard page[0] == kind else { return }
+        for index in 0..<number(page[3..<5]) {
+          let cell = number(page[12 + 2 * index..<14 + 2 * index])
+          children.append(number(page[cell..<cell + 4]))
+        }
       }
     }
     let chain = Array(children.prefix(16))
-    #expect(chain.count == 16)
-    RawSQLite.edit(study.database, key: try Keys.raw, pages: Array(chain.dropLast())) { page, content in
-      let next = bytes(chain[chain.firstIndex(of: page).map { $0 + 1 } ?? 0])
-      let cells = 10
-      let start = content.count - 100 - 6 * cells
+    try #require(chain.count == 16)
+    RawSQLite.edit(study.database, key: try Keys.raw, pages: [root] + chain.dropLast()) { page, content in
+      let next = bytes(page == root ? chain[0] : chain[chain.firstIndex(of: page).map { $0 + 1 } ?? 0])
+      let cells = (1...10).map { next + key($0) }
+      let size = cells[0].count
+      let start = content.count - 100 - size * cells.count
       content.replaceSubrange(
-        0..<12, with: [5, 0, 0, 0, UInt8(cells), UInt8(start >> 8), UInt8(start & 255), 0] + next)
-      for cell in 0..<cells {
-        let place = start + 6 * cell
-        content.replaceSubrange(12 + 2 * cell..<14 + 2 * cell, with: [UInt8(place >> 8), UInt8(place & 255)])
-        content.replaceSubrange(place..<place + 5, with: next + [UInt8(cell + 1)])
+        0..<12, with: [kind, 0, 0, 0, UInt8(cells.count), UInt8(start >> 8), UInt8(start & 255), 0] + next)
+      for (index, cell) in cells.enumerated() {
+        let place = start + size * index
+        content.replaceSubrange(12 + 2 * index..<14 + 2 * index, with: [UInt8(place >> 8), UInt8(place & 255)])
+        content.replaceSubrange(place..<place + size, with: cell)
       }
     }
+  }
+
+  @Test("A tree that branches into the same pages over and over is met as damage")
+  func branches() throws {
+    try branch(try makeTree(), kind: 5) { [UInt8($0)] }
     try expectEnds()
+  }
+
+  /// By the smallest index rows are counted.
+  @Test(
+    "An index that branches into the same pages over and over, or leads back to its root, is met as damage",
+    arguments: [true, false])
+  func indexes(isLoop: Bool) throws {
+    let root = try makeTree("ios_notification_recordId", rows: 2000)
+    if isLoop {
+      RawSQLite.edit(study.database, key: try Keys.raw, pages: [root]) { _, page in
+        let cell = number(page[12..<14])
+        page.replaceSubrange(cell..<cell + 4, with: bytes(root))
+      }
+    } else {
+      // A record of one value, NULL.
+      try branch(root, kind: 2) { _ in [2, 2, 0] }
+    }
+    let result = try study.run("verify")
+    #expect(result.status == 1 && result.output.contains("integrity: FAULT"))
+    for command in ["status", "list", "export", "migrate"] { #expect(try study.run(command).status <= 1, "\(command)") }
+    let copy = study.folder.path("copy.db")
+    #expect(try study.run("backup", "--output", copy).status == 1)
+    let salvaged = try Program.run(
+      Program.tool, ["restore", "--salvage", "--from", study.database, "--db", copy, "--key-file", study.keyFile])
+    #expect(salvaged.status == 0 && salvaged.output.contains("ios_notification: 2000 saved\n"))
   }
 }
