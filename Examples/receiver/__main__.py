@@ -119,6 +119,8 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
+    # Whoever started this may have had them blocked.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     host = "localhost" if given.host == "127.0.0.1" else given.host
     print(f"listening on https://{host}:{server.server_port}", flush=True)
     server.serve_forever(poll_interval=0.05)

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -44,6 +44,8 @@ class Answer:
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     log: Mapping[str, Any] = field(default_factory=dict)
+    # Badly: "close" sends nothing of it, "reset" a half.
+    cut: str = ""
 
 
 class Server(ThreadingHTTPServer):
@@ -124,11 +126,13 @@ class Handler(BaseHTTPRequestHandler):
             answer = self._answer(details)
         except Refusal as refusal:
             answer = self._refuse(refusal)
-        if answer is not None:
-            self._send(answer)
-            details |= {"status": answer.status, **answer.log}
+        details |= {"status": answer.status, **answer.log}
+        if answer.cut:
+            details |= {"status": None, "cut": answer.cut}
         details["milliseconds"] = round((time.perf_counter() - began) * 1000, 1)
+        # Before the answer: who has it finds the line.
         self.server.settings.log.write(details)
+        self._send(answer)
 
     def _refuse_method(self) -> None:
         self.close_connection = True
@@ -163,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
 
     # Answering
 
-    def _answer(self, details: dict[str, Any]) -> Answer | None:
+    def _answer(self, details: dict[str, Any]) -> Answer:
         settings = self.server.settings
         body = self._read_body()
         details["bytes"] = len(body)
@@ -183,8 +187,8 @@ class Handler(BaseHTTPRequestHandler):
         details["keyid"] = sender.key_id
         return self._process(route, body, sender, details)
 
-    def _process(self, route: Route, body: bytes, sender: Sender, details: dict[str, Any]) -> Answer | None:
-        """Stores what the body holds, unless it is to be done badly. None: no answer is to be sent."""
+    def _process(self, route: Route, body: bytes, sender: Sender, details: dict[str, Any]) -> Answer:
+        """Stores what the body holds, unless it is to be done badly."""
         settings = self.server.settings
         if route.kind == "create_table":
             details["table"] = protocol.table_to_create(route, body)
@@ -203,26 +207,7 @@ class Handler(BaseHTTPRequestHandler):
                 silent = route.is_form and not settings.acknowledges_forms
                 counts = {"accepted": result.accepted, "duplicates": result.duplicates}
                 answer = Answer(200, b"" if silent else result.json(), log=counts)
-        return self._misbehave(line, answer, details) if replaces_answer(line) else answer
-
-    def _misbehave(self, line: Line, answer: Answer, details: dict[str, Any]) -> Answer | None:
-        details["misbehaves"] = True
-        if "status" in line or "redirect" in line:
-            headers = dict(line.get("headers", {}))
-            if "redirect" in line:
-                headers["Location"] = line["redirect"]
-            answer = Answer(line.get("status", 307), line.get("body", "").encode(), headers, answer.log)
-        if not ("close" in line or "reset" in line):
-            return answer
-        self.close_connection = True
-        if line.get("reset"):
-            encoded = self._encode(answer)
-            self.wfile.write(encoded[: len(encoded) - max(1, len(answer.body) // 2)])
-            time.sleep(0.05)  # a reset may overtake what was sent
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            os.close(self.connection.detach())
-        details |= answer.log
-        return None
+        return _misbehave(line, answer) if replaces_answer(line) else answer
 
     def _refuse(self, refusal: Refusal) -> Answer:
         text = f"{refusal.message}: {refusal.detail}" if refusal.detail else refusal.message
@@ -230,11 +215,18 @@ class Handler(BaseHTTPRequestHandler):
         return Answer(refusal.status, json.dumps({"error": text}).encode(), headers, {"error": refusal.message})
 
     def _send(self, answer: Answer) -> None:
-        self.wfile.write(self._encode(answer))
+        self.close_connection = self.close_connection or self.server.is_ending or answer.cut != ""
+        encoded = self._encode(answer)
+        if answer.cut == "reset":
+            self.wfile.write(encoded[: len(encoded) - max(1, len(answer.body) // 2)])
+            time.sleep(0.05)  # a reset may overtake what was sent
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            os.close(self.connection.detach())
+        elif not answer.cut:
+            self.wfile.write(encoded)
 
     def _encode(self, answer: Answer) -> bytes:
         """An answer as one piece: two writes would be two TLS records, and wait for each other."""
-        self.close_connection = self.close_connection or self.server.is_ending
         names = {status.value: status.phrase for status in HTTPStatus}
         head = [
             f"{self.protocol_version} {answer.status} {names.get(answer.status, 'Status')}",
@@ -254,3 +246,14 @@ class Handler(BaseHTTPRequestHandler):
 def _php_refusal(message: str) -> Answer:
     """As the PHP server of AWARE refuses: by 200 and a message."""
     return Answer(200, json.dumps([{"message": message}]).encode(), log={"error": message})
+
+
+def _misbehave(line: Line, answer: Answer) -> Answer:
+    """What goes out in the place of a good answer."""
+    cut = "reset" if line.get("reset") else "close" if line.get("close") else ""
+    if "status" not in line and "redirect" not in line:
+        return replace(answer, cut=cut)
+    headers = dict(line.get("headers", {}))
+    if "redirect" in line:
+        headers["Location"] = line["redirect"]
+    return Answer(line.get("status", 307), line.get("body", "").encode(), headers, answer.log, cut)

@@ -73,6 +73,8 @@ class Store:
         self._set_wal()
         # FULL: an acknowledged row survives a power cut, for the device may delete it.
         self._connection.execute("PRAGMA synchronous = FULL")
+        # Folded in every 32 MB: rows come by random ids, so that each folding writes pages all over the file.
+        self._connection.execute("PRAGMA wal_autocheckpoint = 8000")
         with self._transaction():
             for statement in (_SCHEMA + "".join(map(_table_sql, TABLES))).split(";"):
                 self._connection.execute(statement)
