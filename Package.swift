@@ -78,6 +78,8 @@ let package = Package(
     .testTarget(
       name: "DropInTests", dependencies: ["com.awareframework.ios.sensor.notification"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    // The receiver in Examples, and what the tests of uploads stand on.
+    .testTarget(name: "ReceiverTests", dependencies: ["TestSupport"], exclude: ["test_receiver.py"]),
     .testTarget(
       name: "CommandLineTests",
       dependencies: ["TestSupport", "NotificationStore", "aware-notification", "store-helper"]),

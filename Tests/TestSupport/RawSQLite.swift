@@ -26,6 +26,18 @@ public final class RawSQLite {
   @discardableResult
   public func execute(_ sql: String) -> Int32 { sqlite3_exec(handle, sql, nil, nil, nil) }
 
+  /// The first column of each row, as text; null becomes "".
+  public func texts(_ sql: String) -> [String] {
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { return [] }
+    var result: [String] = []
+    while sqlite3_step(statement) == SQLITE_ROW {
+      result.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
+    }
+    return result
+  }
+
   /// Gives the file another key, by the sequence that SQLCipher survives.
   ///
   /// - Returns: false when the file was not free to be rotated.
