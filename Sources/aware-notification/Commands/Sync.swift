@@ -36,10 +36,18 @@ enum Sync: Command {
     if arguments.has("from-start") { try store.startUploadsAnew() }
     let report = try finished(synchronizer)
     try arguments.has("json") ? Output.json(object(report)) : Output.write(text(report))
-    for table in report.tables {
-      if let error = table.error { Output.error("\(table.name): \(error.message)") }
-    }
+    tell(report)
     return report.isComplete ? 0 : 1
+  }
+
+  /// What stood in the way, once each: where nobody can be reached, all tables have the same to say.
+  private static func tell(_ report: SyncReport) {
+    var told: [String] = []
+    for table in report.tables {
+      guard let error = table.error, !told.contains(error.message) else { continue }
+      told.append(error.message)
+      Output.error(error.code == .refused ? "\(table.name): \(error.message)" : error.message)
+    }
   }
 
   /// Waits for the sync, and cancels it at an interrupt.
@@ -66,7 +74,8 @@ enum Sync: Command {
   private static func dryRun(_ arguments: Arguments) throws -> Int32 {
     let status = try StoreStatus(path: try arguments.required("db"), key: try arguments.key())
     let settings = try arguments.syncSettings(deviceId: "device")
-    let pending = status.tables.map { ($0.name, $0.pending ?? $0.count) }
+    let isAnew = arguments.has("from-start")
+    let pending = status.tables.map { ($0.name, isAnew ? $0.count : $0.pending ?? $0.count) }
     if arguments.has("json") {
       try Output.json(["destination": settings.destination, "pending": Dictionary(uniqueKeysWithValues: pending)])
     } else {
