@@ -9,6 +9,19 @@ protocol CryptoProvider {
   static func sha256(_ bytes: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer)
   /// HMAC-SHA-256 (RFC 2104) of `message`, 32 bytes long.
   static func hmacSHA256(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> [UInt8]
+  /// Encrypts by AES-256-GCM (NIST SP 800-38D): the ciphertext and, after it, the 16 bytes of the tag.
+  ///
+  /// - Parameters:
+  ///   - key: 32 bytes.
+  ///   - nonce: 12 bytes, never used twice with one key.
+  ///   - data: is authenticated with it, and not part of the result.
+  static func seal(
+    _ plaintext: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: [UInt8], authenticating data: [UInt8]
+  ) -> [UInt8]
+  /// Decrypts what `seal` gave; nil when any of it, or `data`, is not as it was.
+  static func open(
+    _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: [UInt8], authenticating data: [UInt8]
+  ) -> [UInt8]?
   /// Fills `buffer` from the system's cryptographic generator.
   static func random(into buffer: UnsafeMutableRawBufferPointer)
   /// Overwrites `buffer` in a way that the compiler may not leave out.

@@ -69,6 +69,20 @@ public struct EncryptionKey: Sendable {
     try material.withUnsafeBytes(body)
   }
 
+  /// Calls `body` with the 32 bytes of a raw key; nil for a passphrase, which has none before SQLCipher derives them.
+  package func withRawKey<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result? {
+    guard kind != .passphrase else { return nil }
+    return try withUnsafeBytes { literal in
+      try withUnsafeTemporaryAllocation(byteCount: 32, alignment: 16) { key in
+        defer { PlatformCrypto.wipe(key) }
+        for index in 0..<32 {
+          key[index] = Hexadecimal.value(literal[2 + 2 * index]) << 4 | Hexadecimal.value(literal[3 + 2 * index])
+        }
+        return try body(UnsafeRawBufferPointer(key))
+      }
+    }
+  }
+
   /// Whether both encrypt alike: the same passphrase, or the same 256 bits, whatever salt comes with them.
   package func isSameKey(as other: Self) -> Bool {
     guard (kind == .passphrase) == (other.kind == .passphrase) else { return false }

@@ -5,6 +5,16 @@ package enum Hexadecimal {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 
+  /// The value of a digit, 0 for what is none.
+  package static func value(_ digit: UInt8) -> UInt8 {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: 0
+    }
+  }
+
   /// Whether `byte` is a digit, in upper or lower case.
   package static func isDigit(_ byte: UInt8) -> Bool {
     switch byte {

@@ -18,6 +18,32 @@
       return Array(code.finalize())
     }
 
+    package static func seal(
+      _ plaintext: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: [UInt8], authenticating data: [UInt8]
+    ) -> [UInt8] {
+      precondition(key.count == 32 && nonce.count == 12, "AES-256-GCM takes 32 bytes of key and 12 of nonce")
+      guard let nonce = try? AES.GCM.Nonce(data: nonce),
+        let box = try? AES.GCM.seal(plaintext, using: SymmetricKey(data: key), nonce: nonce, authenticating: data)
+      else {
+        preconditionFailure("CryptoKit could not encrypt by AES-256-GCM")
+      }
+      return Array(box.ciphertext + box.tag)
+    }
+
+    package static func open(
+      _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: [UInt8], authenticating data: [UInt8]
+    ) -> [UInt8]? {
+      precondition(key.count == 32 && nonce.count == 12, "AES-256-GCM takes 32 bytes of key and 12 of nonce")
+      guard sealed.count >= 16, let nonce = try? AES.GCM.Nonce(data: nonce),
+        let box = try? AES.GCM.SealedBox(
+          nonce: nonce, ciphertext: sealed.dropLast(16), tag: sealed.suffix(16)),
+        let plaintext = try? AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: data)
+      else {
+        return nil
+      }
+      return Array(plaintext)
+    }
+
     package static func random(into buffer: UnsafeMutableRawBufferPointer) {
       // On Apple's systems this generator is the kernel's, documented as cryptographically secure.
       var generator = SystemRandomNumberGenerator()

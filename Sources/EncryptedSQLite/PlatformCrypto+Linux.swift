@@ -39,6 +39,55 @@
       }
     }
 
+    package static func seal(
+      _ plaintext: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: [UInt8], authenticating data: [UInt8]
+    ) -> [UInt8] {
+      precondition(key.count == 32 && nonce.count == 12, "AES-256-GCM takes 32 bytes of key and 12 of nonce")
+      prepare()
+      let context = EVP_CIPHER_CTX_new()
+      defer { EVP_CIPHER_CTX_free(context) }
+      let result = [UInt8](unsafeUninitializedCapacity: plaintext.count + 16) { sealed, count in
+        let (source, target) = (plaintext.bindMemory(to: UInt8.self).baseAddress, sealed.baseAddress)
+        var length: Int32 = 0
+        var isDone = EVP_EncryptInit_ex(
+          context, EVP_aes_256_gcm(), nil, key.bindMemory(to: UInt8.self).baseAddress, nonce)
+        isDone &= EVP_EncryptUpdate(context, nil, &length, data, Int32(data.count))
+        isDone &= EVP_EncryptUpdate(context, target, &length, source, Int32(plaintext.count))
+        // A stream cipher has no last block: nothing is written here.
+        isDone &= EVP_EncryptFinal_ex(context, target, &length)
+        isDone &= EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, target.map { $0 + plaintext.count })
+        precondition(isDone == 1, "libcrypto could not encrypt by AES-256-GCM")
+        count = plaintext.count + 16
+      }
+      return result
+    }
+
+    package static func open(
+      _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: [UInt8], authenticating data: [UInt8]
+    ) -> [UInt8]? {
+      precondition(key.count == 32 && nonce.count == 12, "AES-256-GCM takes 32 bytes of key and 12 of nonce")
+      guard sealed.count >= 16 else { return nil }
+      prepare()
+      let context = EVP_CIPHER_CTX_new()
+      defer { EVP_CIPHER_CTX_free(context) }
+      var tag = Array(sealed.suffix(16))
+      var isAuthentic = false
+      let plaintext = [UInt8](unsafeUninitializedCapacity: sealed.count - 16) { plaintext, count in
+        let source = sealed.bindMemory(to: UInt8.self).baseAddress
+        var length: Int32 = 0
+        var isDone = EVP_DecryptInit_ex(
+          context, EVP_aes_256_gcm(), nil, key.bindMemory(to: UInt8.self).baseAddress, nonce)
+        isDone &= EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, &tag)
+        isDone &= EVP_DecryptUpdate(context, nil, &length, data, Int32(data.count))
+        isDone &= EVP_DecryptUpdate(context, plaintext.baseAddress, &length, source, Int32(sealed.count - 16))
+        precondition(isDone == 1, "libcrypto could not decrypt by AES-256-GCM")
+        isAuthentic = EVP_DecryptFinal_ex(context, plaintext.baseAddress, &length) == 1
+        count = isAuthentic ? sealed.count - 16 : 0
+        if !isAuthentic { wipe(UnsafeMutableRawBufferPointer(plaintext)) }
+      }
+      return isAuthentic ? plaintext : nil
+    }
+
     package static func random(into buffer: UnsafeMutableRawBufferPointer) {
       guard let target = buffer.bindMemory(to: UInt8.self).baseAddress else { return }
       prepare()

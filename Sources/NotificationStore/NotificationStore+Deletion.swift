@@ -12,11 +12,12 @@ extension NotificationStore {
     "upload_ledger", "upload_quarantine", "upload_lease", "delivery_receipt", "store_property", "schema_migration",
   ]
 
-  /// Removes all that was recorded, as when a participant withdraws: every row, what the upload ledger knows of them,
-  /// and the pages and log frames they stood in. Store, key, device id and schema stay.
+  /// Removes all that was recorded, as when a participant withdraws: every row, what waits in the spool, what the upload
+  /// ledger knows of them, and the pages and log frames they stood in. Store, key, device id and schema stay.
   ///
   /// - Throws: `busy` when another process reads the store, before or after the rows are gone; call it again then.
   public func wipe() throws {
+    try NotificationSpool(besideStore: database.path).wipe()
     try database.withWriter { connection in
       try connection.writeTransaction {
         for table in Self.tables + ["delivery_receipt", "upload_quarantine"] {

@@ -45,7 +45,7 @@ extension NotificationStore {
   private static let silentPushSQL = TableSQL(SilentPushData.self)
   private static let oneDay: Int64 = 86_400_000
 
-  private static func record(_ pushes: [PushRecords], _ deviceId: String, _ connection: Connection) throws -> [Intake] {
+  static func record(_ pushes: [PushRecords], _ deviceId: String, _ connection: Connection) throws -> [Intake] {
     try connection.withStatement(samePushSQL) { samePush in
       try connection.withStatement(notificationSQL.insert) { insertNotification in
         try connection.withStatement(silentPushSQL.insert) { insertSilentPush in

@@ -53,6 +53,8 @@ public final class NotificationStore: Sendable {
   public let silentPushes: Repository<SilentPushData>
   /// The device id of records that bring none.
   public let deviceId: String
+  /// What waited beside the store and was taken in when it was opened for writing.
+  public let spool: SpoolReport
   package let configuration: Configuration
   /// A thousand years, in seconds.
   private static let longestAge: TimeInterval = 1000 * 366 * 86_400
@@ -81,7 +83,12 @@ public final class NotificationStore: Sendable {
     notifications = Repository(database, deviceId: deviceId)
     tokens = Repository(database, deviceId: deviceId)
     silentPushes = Repository(database, deviceId: deviceId)
-    if configuration.access == .readWrite { try deleteExpired() }
+    guard configuration.access == .readWrite else {
+      spool = SpoolReport()
+      return
+    }
+    spool = Self.spoolTakenIn(to: database, configuration, deviceId)
+    try deleteExpired()
   }
 
   /// Makes a new store at `path`: complete, or not at all.
@@ -89,11 +96,6 @@ public final class NotificationStore: Sendable {
   /// - Returns: false when there is a file already, which is left as it is.
   public static func create(_ path: String, key: EncryptionKey, migrator: SchemaMigrator = .init()) throws -> Bool {
     try Database.create(path, key: key) { try migrator.migrate($0) }
-  }
-
-  /// Gives the store another key. See ``EncryptedSQLite/Database/rotateEncryptionKey(to:rewriting:)``.
-  public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
-    try database.rotateEncryptionKey(to: new, rewriting: rewriting)
   }
 
   /// Whether the store is under the previous key: a rotation was cut short, and could not be finished yet.

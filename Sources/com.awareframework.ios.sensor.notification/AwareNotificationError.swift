@@ -8,6 +8,4 @@ extension DatabaseError.Code {
   public static let invalidConfiguration = Self(rawValue: "invalidConfiguration")
   /// No host is configured to send records to.
   public static let noHost = Self(rawValue: "noHost")
-  /// So many records wait for the store that the newest was not kept.
-  public static let tooManyWaiting = Self(rawValue: "tooManyWaiting")
 }

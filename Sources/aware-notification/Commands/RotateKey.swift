@@ -1,6 +1,7 @@
 import CCommandLine
 import EncryptedSQLite
 import Foundation
+import NotificationStore
 
 enum RotateKey: Command {
   static let name = "rotate-key"
@@ -33,7 +34,7 @@ enum RotateKey: Command {
     let report: RotationReport
     do {
       defer { progress.end() }
-      report = try Database.rotateEncryptionKey(
+      report = try NotificationStore.rotateEncryptionKey(
         of: path, from: old, to: new, rewriting: arguments.has("rewrite"),
         isInterrupted: { command_line_interrupt() != 0 })
     } catch {

@@ -1,0 +1,47 @@
+import EncryptedSQLite
+
+/// The receipts that wait in the store to be sent. Every call belongs inside a transaction.
+package struct DeliveryReceiptQueue {
+  private let connection: Connection
+
+  package init(_ connection: Connection) { self.connection = connection }
+
+  /// Keeps `receipt`, unless one of its record waits already.
+  package func add(_ receipt: DeliveryReceipt) throws {
+    try connection.run(
+      "INSERT OR IGNORE INTO delivery_receipt (recordId, notificationId, receivedAt) VALUES (?, ?, ?)",
+      .text(receipt.recordId), .text(receipt.notificationId), .integer(receipt.receivedAt))
+  }
+
+  /// The oldest that are due, up to `limit`.
+  ///
+  /// - Parameter now: Unix milliseconds; nil asks for those as well that a failure asked to wait for.
+  package func due(now: Int64?, limit: Int) throws -> [(receipt: DeliveryReceipt, attempts: Int)] {
+    var receipts: [(receipt: DeliveryReceipt, attempts: Int)] = []
+    try connection.forEachRow(
+      "SELECT recordId, notificationId, receivedAt, attempts FROM delivery_receipt WHERE notBefore <= ? ORDER BY id LIMIT ?",
+      .integer(now ?? .max), .integer(Int64(limit))
+    ) { row in
+      receipts.append(
+        (
+          DeliveryReceipt(
+            recordId: row.string(at: 0), notificationId: row.string(at: 1), receivedAt: row.int64(at: 2)),
+          row.int(at: 3)
+        ))
+    }
+    return receipts
+  }
+
+  package func remove(_ receipt: DeliveryReceipt) throws {
+    try connection.run("DELETE FROM delivery_receipt WHERE recordId = ?", .text(receipt.recordId))
+  }
+
+  /// - Parameter notBefore: when to try again, in Unix milliseconds.
+  package func postpone(_ receipt: DeliveryReceipt, notBefore: Int64) throws {
+    try connection.run(
+      "UPDATE delivery_receipt SET attempts = attempts + 1, notBefore = ? WHERE recordId = ?", .integer(notBefore),
+      .text(receipt.recordId))
+  }
+
+  package func count() throws -> Int { Int(try connection.integer("SELECT count(*) FROM delivery_receipt") ?? 0) }
+}

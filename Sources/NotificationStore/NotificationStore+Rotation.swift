@@ -1,0 +1,44 @@
+import EncryptedSQLite
+
+extension NotificationStore {
+  /// Gives the store another key, after what waits in its spool was taken in. See
+  /// ``EncryptedSQLite/Database/rotateEncryptionKey(to:rewriting:)``.
+  public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
+    let old = database.keyInForce
+    takeSpoolIn()
+    let report = try database.rotateEncryptionKey(to: new, rewriting: rewriting)
+    // What a process that still has the old key sealed meanwhile.
+    takeSpoolIn([old])
+    return report
+  }
+
+  /// Gives the store at `path` another key, or confirms that an earlier call has. See
+  /// ``EncryptedSQLite/Database/rotateEncryptionKey(of:from:to:rewriting:busyTimeout:isInterrupted:)``.
+  public static func rotateEncryptionKey(
+    of path: String, from old: EncryptionKey, to new: EncryptionKey, rewriting: Bool = false,
+    isInterrupted: @escaping () -> Bool = { false }
+  ) throws -> RotationReport {
+    let spool = NotificationSpool(besideStore: try FileSystem.absolute(path))
+    if !spool.isEmpty { try takeSpoolIn(to: path, old, new) }
+    let report = try Database.rotateEncryptionKey(
+      of: path, from: old, to: new, rewriting: rewriting, isInterrupted: isInterrupted)
+    if !spool.isEmpty { try takeSpoolIn(to: path, old, new) }
+    return report
+  }
+
+  /// By opening the store under whichever key is in force.
+  private static func takeSpoolIn(to path: String, _ old: EncryptionKey, _ new: EncryptionKey) throws {
+    func open(_ key: EncryptionKey) throws -> NotificationStore {
+      try NotificationStore(.init(path: path, key: key, creating: false))
+    }
+    let store: NotificationStore
+    do {
+      store = try open(old)
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      store = try open(new)
+    }
+    let report = store.takeSpoolIn([old, new])
+    try store.close()
+    if let fault = report.faults.first { throw fault }
+  }
+}
