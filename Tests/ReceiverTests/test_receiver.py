@@ -6,6 +6,7 @@ import hmac
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -18,6 +19,7 @@ import threading
 import time
 import unittest
 import urllib.parse
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +236,8 @@ class BatchTests(ReceiverTestCase):
     def test_rows_without_a_record_id_are_known_by_their_values(self) -> None:
         rows = [v1_row(1), v1_row(1), v1_row(1, body="other"), v1_row(1, recordId="")]
         self.assertEqual(self.post(MICRO, envelope(rows)), (200, b'{"accepted":2,"duplicates":2}'))
+        rows = [v1_row(2, recordId=""), v1_row(3, recordId="")]
+        self.assertEqual(self.post(MICRO, envelope(rows)), (200, b'{"accepted":2,"duplicates":0}'))
         # Another device, and null in the place of nothing.
         rows = [v1_row(1, deviceId="other"), v1_row(1, sound=None)]
         self.assertEqual(self.post(MICRO, envelope(rows)), (200, b'{"accepted":1,"duplicates":1}'))
@@ -448,6 +452,29 @@ class SignatureTests(ReceiverTestCase):
                 self.assertRefused(self.post(MICRO, body, headers), 400, "Idempotency-Key")
 
 
+class DocumentTests(unittest.TestCase):
+    def test_the_example_of_the_protocol_verifies(self) -> None:
+        text = (ROOT / "Examples/receiver/PROTOCOL.md").read_text()
+        head, body = re.findall(r"```http\n(.*?)\n\n(.*?)\n```", text, re.DOTALL)[0]
+        base = re.findall(r"```text\n(.*?)\n```", text, re.DOTALL)[0]
+        line, *fields = head.splitlines()
+        headers = [(name, value) for name, _, value in (field.partition(": ") for field in fields)]
+        signature = base64.b64encode(hmac.new(KEY, base.encode(), hashlib.sha256).digest()).decode()
+        self.assertIn(("Signature", f"batch=:{signature}:"), headers)
+        self.assertIn(("Content-Digest", digest_field(body.encode())), headers)
+        self.assertIn(("Content-Length", str(len(body))), headers)
+        self.assertIn(KEY.decode(), text)
+
+        sys.path.insert(0, str(ROOT / "Examples/receiver"))
+        import protocol
+        import verification
+
+        verifier = verification.Verifier({"phone-7": KEY}, True, timedelta(days=36500))
+        method, path, _ = line.split()
+        request = protocol.Request(method, path, headers, body.encode())
+        self.assertEqual(verifier.check(request, {"aware-batch"}).key_id, "phone-7")
+
+
 class ConnectionTests(ReceiverTestCase):
     options = [
         "--max-body",
@@ -489,7 +516,9 @@ class ConnectionTests(ReceiverTestCase):
         headers = {"Content-Type": JSON, "Content-Encoding": "gzip"}
         self.assertRefused(self.post(MICRO, b"{}", headers), 415, "coding")
         connection = self.connect()
-        connection.request("POST", MICRO, iter([b"{}"]), {"Content-Type": JSON})
+        connection.putrequest("POST", MICRO)
+        connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
         self.assertEqual(connection.getresponse().status, 411)
         connection = self.connect()
         connection.request("GET", "/insert/")

@@ -72,17 +72,17 @@ def table_and_rows(path: str, body: bytes) -> tuple[str | None, int]:
 
 class Script:
     def __init__(self, steps: list[dict[str, Any]], default: dict[str, Any] | None) -> None:
-        self.steps = [[step, step.get("times", 1)] for step in steps]
+        self.steps = steps
+        self.left: list[int] = [step.get("times", 1) for step in steps]
         self.default = default if default is not None else (steps[-1] if steps else {})
         self.lock = threading.Lock()
 
     def next(self, path: str, table: str | None, only_before_reading: bool) -> dict[str, Any] | None:
         """The step for a request. Before the body is read the table may not be known yet."""
         with self.lock:
-            for entry in self.steps:
-                step, left = entry
+            for place, step in enumerate(self.steps):
                 match = step.get("match", {})
-                if left == 0 or match.get("path", path.partition("?")[0]) != path.partition("?")[0]:
+                if self.left[place] == 0 or match.get("path", path.partition("?")[0]) != path.partition("?")[0]:
                     continue
                 if only_before_reading and table is None and "table" in match:
                     return None
@@ -90,7 +90,7 @@ class Script:
                     continue
                 if only_before_reading and step.get("close") != "before-reading":
                     return None
-                entry[1] -= 1
+                self.left[place] -= 1
                 return step
         if only_before_reading and self.default.get("close") != "before-reading":
             return None
@@ -121,9 +121,9 @@ class Connection:
     def client_name(self) -> str | None:
         certificate = self.stream.getpeercert() if isinstance(self.stream, ssl.SSLSocket) else None
         for part in (certificate or {}).get("subject", ()):
-            for name, value in part:
-                if name == "commonName":
-                    return str(value)
+            for pair in part:
+                if pair[0] == "commonName":
+                    return str(pair[1])
         return None
 
     def close(self, reset: bool) -> None:
