@@ -27,6 +27,8 @@ public final class NotificationStore: Sendable {
     public var deviceId: String?
     /// The steps of the schema.
     public var migrator: SchemaMigrator
+    /// Whether the store is opened for a moment beside its owner, which sees to its upkeep: schema, age, spool.
+    package var isGuest = false
 
     public init(
       path: String, key: EncryptionKey, previousKey: EncryptionKey? = nil, access: Connection.Access = .readWrite,
@@ -74,7 +76,11 @@ public final class NotificationStore: Sendable {
       options: .init(access: configuration.access, synchronous: configuration.synchronous),
       creating: configuration.creating
     ) { connection in
-      try migrator.migrate(connection)
+      if configuration.isGuest {
+        try Self.requireCurrentVersion(connection, migrator)
+      } else {
+        try migrator.migrate(connection)
+      }
     }
     deviceId = try database.withWriter { connection in
       try Self.requireCurrentVersion(connection, migrator)
@@ -83,7 +89,7 @@ public final class NotificationStore: Sendable {
     notifications = Repository(database, deviceId: deviceId)
     tokens = Repository(database, deviceId: deviceId)
     silentPushes = Repository(database, deviceId: deviceId)
-    guard configuration.access == .readWrite else {
+    guard configuration.access == .readWrite, !configuration.isGuest else {
       spool = SpoolReport()
       return
     }

@@ -42,5 +42,9 @@ public struct SharedSettings: Sendable {
     for (name, value) in values where setting(name) != value { try set(value.isEmpty ? nil : value, for: name) }
   }
 
+  package func share(label: String) throws {
+    if self.label ?? "" != label { try set(label.isEmpty ? nil : label, for: "aware.label") }
+  }
+
   private func setting(_ name: String) -> String { self[name] ?? "" }
 }

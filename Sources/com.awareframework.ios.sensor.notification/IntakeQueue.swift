@@ -24,6 +24,8 @@ final class IntakeQueue: @unchecked Sendable {
 
   /// Opens the store that is configured now; nil when nothing is to be stored.
   typealias Opening = @Sendable () throws -> NotificationStore?
+  /// Seals entries beside the store that cannot be used now, durable on return.
+  typealias Spooling = @Sendable ([SpoolEntry]) throws -> Void
 
   struct Arrival {
     let item: Item
@@ -40,6 +42,7 @@ final class IntakeQueue: @unchecked Sendable {
   /// What was asked for, in order. Arrivals that stand together are stored together.
   private let jobs = Locked<[Job]>([])
   private let open: Opening
+  private let spool: Spooling
   /// Is told of each failure, once for all the records that it concerns.
   private let report: @Sendable (DatabaseError) -> Void
   private var openStore: NotificationStore?
@@ -49,13 +52,16 @@ final class IntakeQueue: @unchecked Sendable {
   private var waiting: [Item] = []
   private var retries = 0
   private var isRetryDue = false
+  /// Whether records wait in the spool, for the store's next opening.
+  private var hasSpooled = false
 
   /// Some megabytes of ordinary pushes.
   static let mostWaiting = 1000
   static let mostInCommit = 500
 
-  init(open: @escaping Opening, report: @escaping @Sendable (DatabaseError) -> Void) {
+  init(open: @escaping Opening, spool: @escaping Spooling, report: @escaping @Sendable (DatabaseError) -> Void) {
     self.open = open
+    self.spool = spool
     self.report = report
   }
 
@@ -159,6 +165,7 @@ final class IntakeQueue: @unchecked Sendable {
     waiting = []
     do {
       if let store = try openedStore() {
+        hasSpooled = false
         try self.store(&rest, in: store)
       } else {
         for arrival in rest { arrival.finish(.notKept(arrival.item)) }
@@ -167,7 +174,7 @@ final class IntakeQueue: @unchecked Sendable {
       if isClosed { closeStore() }
     } catch {
       let error = DatabaseError(describing: error)
-      keepWaiting(rest, error)
+      if !hasSpooled(rest, error) { keepWaiting(rest, error) }
       if !isQuiet { report(error) }
       recover(from: error)
     }
@@ -235,6 +242,27 @@ final class IntakeQueue: @unchecked Sendable {
     }
   }
 
+  /// Seals what is left beside the store, where that can be and the store is only shut: it is safe then.
+  private func hasSpooled(_ rest: ArraySlice<Arrival>, _ error: DatabaseError) -> Bool {
+    guard Self.shut.contains(error.code), !rest.isEmpty else { return false }
+    // What the callers are told of is what the store will hold.
+    let items = rest.map { $0.item.identified }
+    do {
+      try spool(items.flatMap(\.entries))
+    } catch {
+      return false
+    }
+    hasSpooled = true
+    for (arrival, item) in zip(rest, items) { arrival.finish(.stored(item)) }
+    return true
+  }
+
+  /// The store is there, or will be, and its key is not in doubt: what is sealed under the key will be read.
+  private static let shut: Set<DatabaseError.Code> = [
+    .busy, .diskFull, .inputOutput, .permissionDenied, .readOnly, .fileReplaced, .corrupt, .schemaTooNew,
+    .migrationChanged,
+  ]
+
   /// Lets go of the store, so that the next use opens it with the settings of then, and comes back to what waits if
   /// waiting may help.
   private func recover(from error: DatabaseError) {
@@ -242,7 +270,7 @@ final class IntakeQueue: @unchecked Sendable {
     let temporary: Set<DatabaseError.Code> = [
       .busy, .diskFull, .inputOutput, .permissionDenied, .fileReplaced, .keyUnavailable,
     ]
-    guard !waiting.isEmpty, !isRetryDue, temporary.contains(error.code) else { return }
+    guard !waiting.isEmpty || hasSpooled, !isRetryDue, temporary.contains(error.code) else { return }
     isRetryDue = true
     // 5 s, 10 s, … up to 5 minutes. The queue lives until then, though the sensor may be gone.
     let delay = min(5 * pow(2, Double(min(retries, 6))), 300)
@@ -258,6 +286,28 @@ final class IntakeQueue: @unchecked Sendable {
     report(
       DatabaseError(
         .tooManyWaiting, "\(waiting.count) records that waited for the store were not stored: the sensor is gone"))
+  }
+}
+
+extension IntakeQueue.Item {
+  /// The same with identities, which it keeps wherever it goes.
+  fileprivate var identified: Self {
+    switch self {
+    case .push(var push):
+      if push.notification?.recordId.isEmpty == true { push.notification?.recordId = RecordID.random() }
+      if push.silentPush?.recordId.isEmpty == true { push.silentPush?.recordId = RecordID.random() }
+      return .push(push)
+    case .token(var token):
+      if token.recordId.isEmpty { token.recordId = RecordID.random() }
+      return .token(token)
+    }
+  }
+
+  fileprivate var entries: [SpoolEntry] {
+    switch self {
+    case .push(let push): SpoolEntry.entries(of: push)
+    case .token(let token): [.token(token)]
+    }
   }
 }
 

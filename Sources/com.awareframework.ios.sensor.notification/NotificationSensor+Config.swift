@@ -75,6 +75,18 @@ extension NotificationSensor {
       set { settings.tls = newValue }
     }
 
+    /// The app group that app and extension share (the capability App Groups): store and settings are there. A group that
+    /// is missing or unknown is an error, and nothing is stored elsewhere.
+    public var appGroupIdentifier: String? {
+      get { settings.appGroupIdentifier }
+      set { settings.appGroupIdentifier = newValue }
+    }
+    /// Where the service extension sends a receipt for each push, without any content: an `https` URL. nil sends none.
+    public var deliveryReceiptURL: String? {
+      get { settings.deliveryReceiptURL }
+      set { settings.deliveryReceiptURL = newValue }
+    }
+
     public typealias Synchronous = Connection.Synchronous
 
     /// As `encryptionKey`, in place of `dbPreviousEncryptionKey`.
@@ -97,6 +109,8 @@ extension NotificationSensor {
       var syncSigningKey: Data?
       var syncSigningKeyId: String?
       var tls = TLSPolicy()
+      var appGroupIdentifier: String?
+      var deliveryReceiptURL: String?
     }
 
     let settings = Locked(Settings())
@@ -114,6 +128,8 @@ extension NotificationSensor {
         dictionary.read("dbPreviousEncryptionKey", into: &settings.dbPreviousEncryptionKey)
         if let key: Data = dictionary.value("syncSigningKey") { settings.syncSigningKey = key }
         dictionary.read("syncSigningKeyId", into: &settings.syncSigningKeyId)
+        dictionary.read("appGroupIdentifier", into: &settings.appGroupIdentifier)
+        dictionary.read("deliveryReceiptURL", into: &settings.deliveryReceiptURL)
       }
     }
 
@@ -136,6 +152,8 @@ extension NotificationSensor {
         ("dbPreviousEncryptionKey", Redacted(settings.dbPreviousEncryptionKey)),
         ("syncSigningKey", Redacted(settings.syncSigningKey.map { $0.isEmpty ? "" : "set" })),
         ("syncSigningKeyId", settings.syncSigningKeyId as Any), ("tls", settings.tls),
+        ("appGroupIdentifier", settings.appGroupIdentifier as Any),
+        ("deliveryReceiptURL", settings.deliveryReceiptURL.map(HostText.withoutCredentials) as Any),
         ("encryptionKeyStore", settings.encryptionKeyStore.map { "\(type(of: $0))" } as Any),
       ]
     }

@@ -89,6 +89,8 @@ public class NotificationSensor: AwareSensor {
   /// Sets the label of all records from now on.
   public override func set(label: String) {
     CONFIG.label = label
+    // The extension labels its records alike. What is wrong with the settings shows where the store is opened.
+    if let settings = try? StoreSettings(CONFIG)?.sharedSettings { try? settings.share(label: label) }
     broadcast(.actionAwareNotificationSetLabel, [Self.EXTRA_LABEL: label])
   }
 
@@ -130,7 +132,8 @@ public class NotificationSensor: AwareSensor {
       }
       return store
     }
-    return IntakeQueue(open: open, report: report)
+    let spool: IntakeQueue.Spooling = { entries in try StoreSettings(configuration.snapshot)?.spool(entries) }
+    return IntakeQueue(open: open, spool: spool, report: report)
   }
 
   /// Obeys the broadcasts of others. Those of any sensor tell what it does, and are not obeyed: there would be no end.
@@ -199,6 +202,16 @@ public class NotificationSensor: AwareSensor {
       }
     }
   }
+
+  /// Closes the store once all that came is stored, and waits for that.
+  func closeAndWait() {
+    intake.close()
+    let closed = DispatchSemaphore(value: 0)
+    intake.whenIdle { closed.signal() }
+    closed.wait()
+  }
+
+  func prepareStore() { intake.prepare() }
 
   /// Calls `body` once all that was asked before is done, off the caller's thread.
   package func whenIdle(_ body: @escaping @Sendable () -> Void) { intake.whenIdle(body) }

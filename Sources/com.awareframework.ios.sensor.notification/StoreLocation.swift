@@ -1,11 +1,13 @@
 import EncryptedSQLite
 import Foundation
+import NotificationStore
 
 /// Where the store of a configured `dbPath` stands.
 enum StoreLocation {
-  /// An absolute path as it is; a name is `<name>.sqlite` in the default folder, which is made.
-  static func path(_ dbPath: String) throws -> String {
+  /// An absolute path as it is; a name is `<name>.sqlite` in the app group's folder, or in the default folder, which is made.
+  static func path(_ dbPath: String, in group: AppGroup? = nil) throws -> String {
     if dbPath.hasPrefix("/") { return dbPath }
+    if let group { return group.folder + "/" + fileName(dbPath) }
     let folder = try DefaultFolder.path()
     try makeFolder(folder)
     return folder + "/" + fileName(dbPath)

@@ -3,15 +3,20 @@ import Foundation
 import NotificationStore
 
 /// Which store a configuration asks for.
-struct StoreSettings {
+package struct StoreSettings {
   private let config: NotificationSensor.Config
   private let keys: ConfiguredKeys
+  private let group: AppGroup?
   private let publicSensor: PublicSensorDefaults
 
   /// - Parameter publicSensor: where the public sensor keeps its cursor and its device id.
   /// - Returns: nil when nothing is to be stored, by choice.
   /// - Throws: `invalidConfiguration`, `emptyKey`, `invalidRawKey`; no file has been touched.
-  init?(_ config: NotificationSensor.Config, publicSensor: PublicSensorDefaults = .init()) throws {
+  package init?(_ config: NotificationSensor.Config) throws { try self.init(config, publicSensor: .init()) }
+
+  init?(_ config: NotificationSensor.Config, publicSensor: PublicSensorDefaults) throws {
+    // Also where nothing is stored: a group that is not there is a mistake.
+    group = try Self.group(config)
     switch (config.dbType, try ConfiguredKeys(config)) {
     case (.none, nil): return nil
     case (.none, _?):
@@ -31,18 +36,32 @@ struct StoreSettings {
     }
   }
 
+  private static func group(_ config: NotificationSensor.Config) throws -> AppGroup? {
+    do {
+      return try config.appGroupIdentifier.map { try AppGroup($0) }
+    } catch let error as DatabaseError {
+      throw DatabaseError(.invalidConfiguration, error.message)
+    }
+  }
+
+  /// What the app and its extensions share.
+  package var sharedSettings: SharedSettings? { group.map { SharedSettings($0) } }
+
+  package func path() throws -> String { try StoreLocation.path(config.dbPath, in: group) }
+
   /// Opens the store, or makes it; takes a plaintext store of the public sensor over, and finishes a rotation that was cut
   /// short.
   ///
   /// - Parameter report: is told of what keeps these from their end, but not the store from being used.
   func open(report: (DatabaseError) -> Void = { _ in }) throws -> NotificationStore {
-    let path = try StoreLocation.path(config.dbPath)
+    let path = try self.path()
     let (key, previous) = try keys.load(for: path)
     let deviceId = config.deviceId.isEmpty ? CommonDeviceID.current : config.deviceId
     if config.plaintextStorePolicy == .adopt {
       do {
         _ = try PlaintextStore.adopt(
           at: path, key: key, deviceId: deviceId ?? publicSensor.deviceId, syncedThrough: publicSensor.syncedThrough)
+        try adoptIntoGroup(path, key, deviceId ?? publicSensor.deviceId)
       } catch let error as DatabaseError where FileSystem.size(path) > 0 && !PlaintextStore.isPlaintext(at: path) {
         // The encrypted store is there, and only the plaintext's end is not: no reason to lose records.
         report(error)
@@ -53,7 +72,10 @@ struct StoreSettings {
         path: path, key: key, previousKey: previous, synchronous: config.synchronous, maximumAge: config.maximumAge,
         deviceId: deviceId))
     if store.database.cipher?.isOlderThanLibrary == true { store = try upgraded(store, key, report) }
+    FileProtection.apply(to: path)
     if config.deviceId.isEmpty { CommonDeviceID.share(store.deviceId) }
+    store.spool.faults.forEach(report)
+    share(deviceId ?? store.deviceId, report)
     if store.isRotationPending {
       report(
         DatabaseError(
@@ -64,6 +86,50 @@ struct StoreSettings {
       do { try keys.confirm(key) } catch { report(DatabaseError(describing: error)) }
     }
     return store
+  }
+
+  /// The public sensor knows no groups: its store stands in the app's own folder.
+  private func adoptIntoGroup(_ path: String, _ key: EncryptionKey, _ deviceId: String?) throws {
+    guard group != nil, !config.dbPath.hasPrefix("/") else { return }
+    let old = try StoreLocation.path(config.dbPath)
+    guard PlaintextStore.needsAdoption(at: old) else { return }
+    _ = try PlaintextStore.adopt(
+      at: old, into: path, key: key, deviceId: deviceId, syncedThrough: publicSensor.syncedThrough)
+  }
+
+  /// Tells the extension what it needs to know.
+  func share(_ deviceId: String, _ report: (DatabaseError) -> Void) {
+    do {
+      try sharedSettings?.share(
+        deviceId: deviceId, label: config.label, host: config.dbHost, deliveryReceiptURL: config.deliveryReceiptURL)
+    } catch {
+      report(DatabaseError(describing: error))
+    }
+  }
+
+  /// Opens the store for a moment beside the app: no file is made, no plaintext taken over, no schema or key changed.
+  ///
+  /// - Throws: `notFound`, `migrationNeeded`, and what opening throws.
+  package func openAsGuest() throws -> NotificationStore {
+    let path = try self.path()
+    let (key, previous) = try keys.loadExisting()
+    func open(_ key: EncryptionKey) throws -> NotificationStore {
+      var configuration = NotificationStore.Configuration(
+        path: path, key: key, creating: false, synchronous: config.synchronous)
+      configuration.isGuest = true
+      return try NotificationStore(configuration)
+    }
+    do {
+      return try open(key)
+    } catch let error as DatabaseError where error.code == .wrongKey {
+      guard let previous else { throw error }
+      return try open(previous)
+    }
+  }
+
+  /// Seals `entries` beside the store. See ``NotificationStore/NotificationSpool/append(_:key:)``.
+  package func spool(_ entries: [SpoolEntry]) throws {
+    try NotificationSpool(besideStore: FileSystem.absolute(path())).append(entries, key: keys.loadExisting().key)
   }
 
   /// A store in the format of an older SQLCipher: upgraded where that is configured, and used as it is otherwise.
@@ -87,7 +153,7 @@ struct StoreSettings {
   ///
   /// - Parameter backupKey: the backup's key, where it is neither.
   func restore(from path: String, backupKey: EncryptionKey?) throws -> BackupReport {
-    let store = try StoreLocation.path(config.dbPath)
+    let store = try self.path()
     // Adopts, and finishes a rotation, so that one key fits; a backup is not a reason to make a key.
     if try FileStatus(store) != nil { try open().close() }
     let (key, previous) = try keys.loadExisting()

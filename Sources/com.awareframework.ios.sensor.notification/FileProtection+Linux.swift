@@ -1,0 +1,7 @@
+#if !canImport(Darwin)
+  /// How the system protects a store's files beyond their encryption.
+  enum FileProtection {
+    /// Nothing here.
+    static func apply(to path: String) {}
+  }
+#endif
