@@ -1,11 +1,12 @@
 import Foundation
 
-/// A port that takes connections, sends each a text and says no more.
+/// A port that takes one connection after another, sends each a text and says no more.
 final class PlainListener {
   let port: Int
   private let descriptor: Int32
 
-  init(saying text: String = "") throws {
+  /// - Parameter seconds: when each connection is closed, if at all.
+  init(saying text: String = "", closingAfter seconds: UInt32? = nil) throws {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -23,6 +24,10 @@ final class PlainListener {
     Thread.detachNewThread {
       while case let connection = accept(descriptor, nil, nil), connection >= 0 {
         _ = send(connection, text, text.utf8.count, Int32(MSG_NOSIGNAL))
+        if let seconds {
+          sleep(seconds)
+          close(connection)
+        }
       }
     }
   }
