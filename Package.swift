@@ -38,6 +38,7 @@ let package = Package(
     .library(name: "EncryptedSQLite", targets: ["EncryptedSQLite"]),
     .library(name: "NotificationStore", targets: ["NotificationStore"]),
     .library(name: "NotificationSync", targets: ["NotificationSync"]),
+    .library(name: "NotificationService", targets: ["NotificationService"]),
     .executable(name: "aware-notification", targets: ["aware-notification"]),
   ],
   dependencies: dependencies,
@@ -50,6 +51,11 @@ let package = Package(
     .target(
       name: "com.awareframework.ios.sensor.notification",
       dependencies: ["EncryptedSQLite", "NotificationStore", "NotificationSync"]),
+    .target(
+      name: "NotificationService",
+      dependencies: [
+        "EncryptedSQLite", "NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification",
+      ]),
     .executableTarget(
       name: "aware-notification",
       dependencies: [

@@ -7,10 +7,12 @@ package struct DeliveryReceiptQueue {
   package init(_ connection: Connection) { self.connection = connection }
 
   /// Keeps `receipt`, unless one of its record waits already.
-  package func add(_ receipt: DeliveryReceipt) throws {
+  ///
+  /// - Parameter notBefore: for how long it is left to who adds it, in Unix milliseconds.
+  package func add(_ receipt: DeliveryReceipt, notBefore: Int64 = 0) throws {
     try connection.run(
-      "INSERT OR IGNORE INTO delivery_receipt (recordId, notificationId, receivedAt) VALUES (?, ?, ?)",
-      .text(receipt.recordId), .text(receipt.notificationId), .integer(receipt.receivedAt))
+      "INSERT OR IGNORE INTO delivery_receipt (recordId, notificationId, receivedAt, notBefore) VALUES (?, ?, ?, ?)",
+      .text(receipt.recordId), .text(receipt.notificationId), .integer(receipt.receivedAt), .integer(notBefore))
   }
 
   /// The oldest that are due, up to `limit`.

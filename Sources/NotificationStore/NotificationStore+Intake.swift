@@ -41,6 +41,31 @@ extension NotificationStore {
     return try await database.write { try Self.record(pushes, deviceId, $0) }
   }
 
+  /// Stores a delivered notification, and with it the receipt that is to be sent for it.
+  ///
+  /// - Parameter leftUntil: when others may send the receipt, in Unix milliseconds; nil keeps none.
+  /// - Returns: the receipt, of whichever row the push has.
+  package func recordDelivery(_ notification: NotificationData, receiptLeftUntil leftUntil: Int64?) throws
+    -> DeliveryReceipt
+  {
+    let deviceId = deviceId
+    return try database.write { connection in
+      let intake = try Self.record([PushRecords(notification: notification)], deviceId, connection)[0]
+      let recordId = try connection.text(
+        "SELECT recordId FROM ios_notification WHERE id = ?", .integer(intake.notificationId ?? 0))
+      let receipt = DeliveryReceipt(
+        recordId: recordId ?? notification.recordId, notificationId: notification.notificationId,
+        receivedAt: notification.timestamp)
+      if let leftUntil { try DeliveryReceiptQueue(connection).add(receipt, notBefore: leftUntil) }
+      return receipt
+    }
+  }
+
+  /// The server has the receipt.
+  package func removeReceipt(_ receipt: DeliveryReceipt) throws {
+    try database.write { try DeliveryReceiptQueue($0).remove(receipt) }
+  }
+
   private static let notificationSQL = TableSQL(NotificationData.self)
   private static let silentPushSQL = TableSQL(SilentPushData.self)
   private static let oneDay: Int64 = 86_400_000

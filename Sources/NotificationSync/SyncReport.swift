@@ -25,10 +25,15 @@ public struct SyncReport: Sendable {
 
   public internal(set) var tables: [Table] = []
 
+  /// Delivery receipts that were sent.
+  public internal(set) var receipts = 0
+  /// Why receipts still wait.
+  public internal(set) var receiptError: SyncError?
+
   public var sent: Int { tables.reduce(0) { $0 + $1.sent } }
   public var pending: Int { tables.reduce(0) { $0 + $1.pending } }
   /// The first failure; nil when nothing failed.
-  public var error: SyncError? { tables.lazy.compactMap(\.error).first }
+  public var error: SyncError? { tables.lazy.compactMap(\.error).first ?? receiptError }
   /// Whether everything that was there is with the server now, but for what was set aside.
   public var isComplete: Bool { error == nil && tables.allSatisfy { $0.waitsUntil == nil } }
 }

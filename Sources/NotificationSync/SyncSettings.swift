@@ -26,6 +26,8 @@ public struct SyncSettings: Sendable {
   /// Signs each batch.
   public var signingKey: SigningKey?
   public var tls: TLSPolicy
+  /// Where receipts go that wait in the store; nil leaves them there.
+  public var deliveryReceiptURL: String?
 
   /// The most bytes of a body, unless its only row is longer.
   package var byteLimit = 4 << 20
@@ -41,7 +43,8 @@ public struct SyncSettings: Sendable {
     host: String, serverType: ServerType = .aware_micro, studyNumber: Int = 1, studyKey: String = "",
     deviceId: String = "", batchSize: Int = 1000, compactDataFormat: Bool = false, extendedColumns: Bool = false,
     createsTables: Bool = false, removeAfterSync: Bool = false, removeWithoutProof: Bool = false,
-    keepLastData: Bool = false, signingKey: SigningKey? = nil, tls: TLSPolicy = TLSPolicy()
+    keepLastData: Bool = false, signingKey: SigningKey? = nil, tls: TLSPolicy = TLSPolicy(),
+    deliveryReceiptURL: String? = nil
   ) {
     self.host = host
     self.serverType = serverType
@@ -57,6 +60,7 @@ public struct SyncSettings: Sendable {
     self.keepLastData = keepLastData
     self.signingKey = signingKey
     self.tls = tls
+    self.deliveryReceiptURL = deliveryReceiptURL
   }
 
   /// Looks for what cannot be, before anything is opened or sent.

@@ -106,8 +106,36 @@ public final class Synchronizer: Sendable {
       sync.report.pending = try await store.database.read { try UploadLedger(table.name, $0).pending() }
       report.tables.append(sync.report)
     }
+    if isOver == nil { try await sendReceipts(force, lease, &report) }
     if report.isComplete { progress.finish() }
     return report
+  }
+
+  /// Those that a service extension could not send. The first failure ends it.
+  private func sendReceipts(_ force: Bool, _ lease: UploadLease, _ report: inout SyncReport) async throws {
+    guard let sender = try ReceiptSender(settings, transport: transport) else { return }
+    while true {
+      let now = clock.now()
+      let due = try await store.database.read {
+        try DeliveryReceiptQueue($0).due(now: force ? nil : now, limit: 100)
+      }
+      guard !due.isEmpty else { return }
+      for (receipt, attempts) in due {
+        try Task.checkCancellation()
+        do {
+          try await sender.send(receipt, now: clock.now())
+        } catch let error as SyncError where error.code != .cancelled {
+          let delay = settings.backoff.delay(after: attempts + 1, asked: nil, chance: clock.chance())
+          let notBefore = clock.now() + Int64(delay * 1000)
+          try await record { try DeliveryReceiptQueue($0).postpone(receipt, notBefore: notBefore) }
+          log.write(.error, "receipts: \(error)")
+          report.receiptError = error
+          return
+        }
+        try await record { try DeliveryReceiptQueue($0).remove(receipt) }
+        report.receipts += 1
+      }
+    }
   }
 
   // MARK: The lease

@@ -12,4 +12,7 @@ package struct TransportTimeouts: Sendable {
     self.request = request
     self.stall = stall
   }
+
+  /// Nothing takes longer than `limit`.
+  package static func within(_ limit: Double) -> Self { Self(connect: limit, request: limit, stall: limit) }
 }

@@ -10,29 +10,44 @@ package struct UploadHost: Sendable, Equatable {
   ///
   /// - Throws: `invalidSyncSettings` for another scheme, user and password, a query or a fragment, and what is no host.
   package init(_ text: String, serverType: ServerType) throws {
+    let (authority, path) = try Self.parts(text, of: "dbHost")
+    self.authority = authority
+    var base = path[...]
+    while base.hasSuffix("/") { base.removeLast() }
+    if serverType == .aware, base.hasSuffix("/index.php") {
+      base.removeLast("/index.php".count)
+      while base.hasSuffix("/") { base.removeLast() }
+    }
+    basePath = String(base)
+  }
+
+  /// - Parameter setting: whose text it is, for errors.
+  /// - Returns: host and port, and the path as it stands.
+  fileprivate static func parts(_ text: String, of setting: String) throws -> (authority: String, path: String) {
+    do {
+      return try parts(text)
+    } catch let error as Unusable {
+      // Not the text itself: it may hold a password.
+      throw SyncError(.invalidSyncSettings, "\(setting) cannot be used: \(error.reason)")
+    }
+  }
+
+  private static func parts(_ text: String) throws -> (authority: String, path: String) {
     var rest = Substring(text.filter { !$0.isWhitespace })
     if let scheme = rest.range(of: "://") {
       guard ["http", "https"].contains(rest[..<scheme.lowerBound].lowercased()) else {
-        throw Self.error("its scheme is not https")
+        throw Unusable("its scheme is not https")
       }
       rest = rest[scheme.upperBound...]
     }
-    guard !rest.contains("@") else {
-      throw Self.error("it contains a user or password, which would be sent in the clear to a log")
-    }
-    guard !rest.contains(where: { "?#\\".contains($0) }) else { throw Self.error("it contains a query or a fragment") }
+    guard !rest.contains("@") else { throw Unusable("it contains a user or password: use the signing key") }
+    guard !rest.contains(where: { "?#\\".contains($0) }) else { throw Unusable("it contains a query or a fragment") }
     let slash = rest.firstIndex(of: "/") ?? rest.endIndex
-    authority = try Self.authority(rest[..<slash])
-    var path = rest[slash...]
-    while path.hasSuffix("/") { path.removeLast() }
-    if serverType == .aware, path.hasSuffix("/index.php") {
-      path.removeLast("/index.php".count)
-      while path.hasSuffix("/") { path.removeLast() }
-    }
+    let path = rest[slash...]
     guard path.utf8.allSatisfy({ (0x21...0x7e).contains($0) && !"\"<>[]^`{|}".utf8.contains($0) }) else {
-      throw Self.error("its path has characters that a URL cannot have")
+      throw Unusable("its path has characters that a URL cannot have")
     }
-    basePath = String(path)
+    return (try authority(rest[..<slash]), String(path))
   }
 
   private static func authority(_ text: Substring) throws -> String {
@@ -47,9 +62,9 @@ package struct UploadHost: Sendable, Equatable {
     let isAddress =
       host.hasPrefix("[") && host.hasSuffix("]")
       && host.dropFirst().dropLast().utf8.allSatisfy { isLetterOrDigit($0) || ":.".utf8.contains($0) }
-    guard isName || isAddress else { throw error("give a host name in plain ASCII, such as study.example.org") }
+    guard isName || isAddress else { throw Unusable("give a host name in plain ASCII, such as study.example.org") }
     guard let port, !port.isEmpty else { return host.lowercased() }
-    guard let number = UInt16(port), number > 0 else { throw error("its port is no number up to 65535") }
+    guard let number = UInt16(port), number > 0 else { throw Unusable("its port is no number up to 65535") }
     return host.lowercased() + (number == 443 ? "" : ":\(number)")
   }
 
@@ -57,9 +72,9 @@ package struct UploadHost: Sendable, Equatable {
     (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte & 0xdf)
   }
 
-  private static func error(_ reason: String) -> SyncError {
-    // Not the text itself: it may hold a password.
-    SyncError(.invalidSyncSettings, "dbHost cannot be used: \(reason)")
+  private struct Unusable: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
   }
 }
 
@@ -69,6 +84,14 @@ package struct UploadPlace: Sendable, Equatable {
   package let path: String
 
   package var url: String { "https://\(authority)\(path)" }
+
+  /// - Parameter setting: whose URL it is, for errors.
+  /// - Throws: `invalidSyncSettings`.
+  package init(url: String, of setting: String) throws {
+    let (authority, path) = try UploadHost.parts(url, of: setting)
+    self.authority = authority
+    self.path = path.isEmpty ? "/" : path
+  }
 
   /// - Parameter segments: below the host's base path; what a segment cannot have is percent-encoded.
   package init(_ host: UploadHost, segments: [String], endsWithSlash: Bool) {

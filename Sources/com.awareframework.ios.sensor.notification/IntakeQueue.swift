@@ -322,7 +322,7 @@ extension AwareRecord {
 
 extension DatabaseError {
   /// The error itself, or one that tells of an error of another type.
-  init(describing error: any Error) {
+  package init(describing error: any Error) {
     self = error as? DatabaseError ?? DatabaseError(.database, "the store cannot be used: \(error)")
   }
 }

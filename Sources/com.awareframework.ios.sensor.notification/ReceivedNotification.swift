@@ -41,7 +41,7 @@ public struct ReceivedNotification: Sendable, Equatable {
     self.receivedAt = receivedAt ?? UnixTime.milliseconds()
   }
 
-  func record(label: String) -> NotificationData {
+  package func record(label: String) -> NotificationData {
     var data = NotificationData(timestamp: receivedAt, label: label)
     data.notificationId = identifier
     data.title = title

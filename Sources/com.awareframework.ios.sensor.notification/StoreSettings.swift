@@ -3,7 +3,10 @@ import Foundation
 import NotificationStore
 
 /// Which store a configuration asks for.
-package struct StoreSettings {
+///
+/// - Note: `@unchecked Sendable`: every property of a `Config` may be read on any thread, and so may user defaults; nothing
+///   here changes.
+package struct StoreSettings: @unchecked Sendable {
   private let config: NotificationSensor.Config
   private let keys: ConfiguredKeys
   private let group: AppGroup?

@@ -23,7 +23,8 @@ struct UploadSettings: Sendable {
       deviceId: upload.deviceId ?? config.deviceId, batchSize: upload.batchSize,
       compactDataFormat: upload.compactDataFormat, extendedColumns: upload.extendedColumns,
       createsTables: upload.createsTables, removeAfterSync: upload.removeAfterSync,
-      removeWithoutProof: upload.removeWithoutProof, keepLastData: upload.keepLastData, tls: config.tls)
+      removeWithoutProof: upload.removeWithoutProof, keepLastData: upload.keepLastData, tls: config.tls,
+      deliveryReceiptURL: config.deliveryReceiptURL)
     if settings.deviceId.isEmpty { settings.deviceId = CommonDeviceID.current ?? "" }
     signing = (config.syncSigningKey, config.syncSigningKeyId)
     // Now, and not once the store is open.
