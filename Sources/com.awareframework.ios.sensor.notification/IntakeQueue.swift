@@ -59,7 +59,12 @@ final class IntakeQueue: @unchecked Sendable {
   static let mostWaiting = 1000
   static let mostInCommit = 500
 
-  init(open: @escaping Opening, spool: @escaping Spooling, report: @escaping @Sendable (DatabaseError) -> Void) {
+  /// - Parameter spool: without one nothing can wait but in memory.
+  init(
+    open: @escaping Opening,
+    spool: @escaping Spooling = { _ in throw DatabaseError(.spoolUnavailable, "there is no spool") },
+    report: @escaping @Sendable (DatabaseError) -> Void
+  ) {
     self.open = open
     self.spool = spool
     self.report = report

@@ -58,4 +58,113 @@ import Testing
     bytes.withUnsafeMutableBytes { PlatformCrypto.wipe(UnsafeMutableRawBufferPointer(rebasing: $0[10..<90])) }
     #expect(bytes.enumerated().allSatisfy { $1 == ((10..<90).contains($0) ? 0 : 7) })
   }
+
+  private func bytes(_ hexadecimal: String) -> [UInt8] {
+    let digits = Array(hexadecimal.utf8)
+    return stride(from: 0, to: digits.count, by: 2).map {
+      Hexadecimal.value(digits[$0]) << 4 | Hexadecimal.value(digits[$0 + 1])
+    }
+  }
+
+  @Test("HMAC-SHA-256 gives RFC 4231's results (test cases 1, 2, 6)")
+  func hmac() {
+    let cases = [
+      (
+        String(repeating: "0b", count: 20), "4869205468657265",
+        "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+      ),
+      (
+        "4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+      ),
+      (
+        String(repeating: "aa", count: 131),
+        "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579204669727374",
+        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+      ),
+    ]
+    for (key, message, code) in cases {
+      let result = bytes(key).withUnsafeBytes { key in
+        bytes(message).withUnsafeBytes { PlatformCrypto.hmacSHA256($0, key: key) }
+      }
+      #expect(Hexadecimal.text(result) == code)
+    }
+  }
+
+  @Test("HKDF-SHA-256 gives RFC 5869's results (appendices A.1 to A.3)")
+  func hkdf() {
+    let cases = [
+      (
+        String(repeating: "0b", count: 22), "000102030405060708090a0b0c", "f0f1f2f3f4f5f6f7f8f9",
+        "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"
+      ),
+      (
+        (0x00...0x4f).map { Hexadecimal.text([$0]) }.joined(), (0x60...0xaf).map { Hexadecimal.text([$0]) }.joined(),
+        (0xb0...0xff).map { Hexadecimal.text([$0]) }.joined(),
+        "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87"
+      ),
+      (
+        String(repeating: "0b", count: 22), "", "",
+        "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"
+      ),
+    ]
+    for (secret, salt, info, output) in cases {
+      let derived = bytes(secret).withUnsafeBytes {
+        HKDF.derive(from: $0, salt: bytes(salt), info: bytes(info), count: output.count / 2)
+      }
+      #expect(derived.withUnsafeBytes { Hexadecimal.text(Array($0)) } == output)
+    }
+  }
+
+  @Test("AES-256-GCM gives the results of NIST's submission (McGrew and Viega, test cases 14 and 16)")
+  func gcm() {
+    let cases = [
+      (
+        String(repeating: "00", count: 32), String(repeating: "00", count: 12), String(repeating: "00", count: 16), "",
+        "cea7403d4d606b6e074ec5d3baf39d18d0d1c8a799996bf0265b98b5d48ab919"
+      ),
+      (
+        "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308", "cafebabefacedbaddecaf888",
+        "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39",
+        "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+        "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f66276fc6ece0f4e1768cddf8853bb2d551b"
+      ),
+    ]
+    for (key, nonce, plaintext, data, sealed) in cases {
+      let (key, nonce, data) = (bytes(key), bytes(nonce), bytes(data))
+      let result = seal(bytes(plaintext), key, nonce, data)
+      #expect(Hexadecimal.text(result) == sealed)
+      #expect(open(result, key, nonce, data) == bytes(plaintext))
+    }
+  }
+
+  @Test("What was sealed opens only as it was, with its key, its nonce and its data")
+  func tampering() {
+    let (key, nonce, data) = (Self.random(32), Self.random(12), Array("data".utf8))
+    let sealed = seal(Array("text".utf8), key, nonce, data)
+    #expect(open(sealed, key, nonce, data) == Array("text".utf8))
+    for index in sealed.indices {
+      var changed = sealed
+      changed[index] ^= 1
+      #expect(open(changed, key, nonce, data) == nil)
+    }
+    #expect(open(sealed, Self.random(32), nonce, data) == nil)
+    #expect(open(sealed, key, Self.random(12), data) == nil)
+    #expect(open(sealed, key, nonce, Array("datb".utf8)) == nil)
+    #expect(open(Array(sealed.dropLast()), key, nonce, data) == nil)
+    #expect(open(Array(sealed.prefix(15)), key, nonce, data) == nil)
+    #expect(open(seal([], key, nonce, []), key, nonce, []) == [])
+  }
+
+  private func seal(_ plaintext: [UInt8], _ key: [UInt8], _ nonce: [UInt8], _ data: [UInt8]) -> [UInt8] {
+    key.withUnsafeBytes { key in
+      plaintext.withUnsafeBytes { PlatformCrypto.seal($0, key: key, nonce: nonce, authenticating: data) }
+    }
+  }
+
+  private func open(_ sealed: [UInt8], _ key: [UInt8], _ nonce: [UInt8], _ data: [UInt8]) -> [UInt8]? {
+    key.withUnsafeBytes { key in
+      sealed.withUnsafeBytes { PlatformCrypto.open($0, key: key, nonce: nonce, authenticating: data) }
+    }
+  }
 }
