@@ -93,13 +93,13 @@ import Testing
 
   /// Whatever the moment: never neither file, and nothing left over after another run.
   @Test(arguments: ["backup", "restore", "restore anew"]) func killedAtAnyMoment(_ command: String) throws {
-    #expect(try study.run("record", input: Study.pushes(3000)).status == 0)
+    #expect(try study.run("record", input: Study.pushes(1000)).status == 0)
     let source = study.folder.path("source.db")
     #expect(try study.run("backup", "--output", source).status == 0)
     #expect(try study.run("record", input: Study.pushes(1)).status == 0)
     let full = try #require(try list(source))
     var generator = SeededGenerator(seed: UInt64(command.utf8.count))
-    for _ in 0..<Campaign.count(6) {
+    for _ in 0..<Campaign.count(3) {
       let isBackup = command == "backup"
       let target = isBackup ? copy : command == "restore" ? study.database : study.folder.path("new.db")
       let arguments =
@@ -110,9 +110,9 @@ import Testing
       running.kill()
       _ = running.finish()
       #expect(try list(source) == full)
-      if command == "restore" { #expect([3000, 3001].contains(try list(target)?.count)) }
+      if command == "restore" { #expect([1000, 1001].contains(try list(target)?.count)) }
       if FileManager.default.fileExists(atPath: target) {
-        #expect(try (list(target)?.count ?? 0) >= 3000)
+        #expect(try (list(target)?.count ?? 0) >= 1000)
         if command != "restore" { try FileManager.default.removeItem(atPath: target) }
       }
       #expect(try Program.run(Program.tool, arguments + ["--key-file", study.keyFile]).status == 0)

@@ -31,7 +31,6 @@ import Testing
   ])
   func anyKeyMakesReopensAndExports(key: String) throws {
     let study = Study(key: key)
-    #expect(try study.run("init").status == 0)
     #expect(try study.run("record", input: Study.pushes(2)).status == 0)
     let other = Study(key: key)
     let command = ["export", "--db", study.database, "--key-file", other.keyFile]
@@ -112,7 +111,7 @@ import Testing
   /// Stopped in the middle: nothing stands under the final name, and an interrupt takes away what there was.
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func anInterruptedExportLeavesNothingUnderItsName(signal: Int32) throws {
     let study = Study()
-    try study.run("record", study.folder.write("pushes", Study.pushes(20_000)))
+    try study.run("record", study.folder.write("pushes", Study.pushes(5000)))
     let before = study.folder.names
     var wasInTheMiddle = false
     for _ in 0..<20 where !wasInTheMiddle {

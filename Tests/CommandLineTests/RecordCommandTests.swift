@@ -87,7 +87,7 @@ import Testing
     var generator = SeededGenerator(seed: 5)
     var killed = 0
     let pushes = Study.pushes(5000)
-    for _ in 0..<Campaign.count(6) {
+    for _ in 0..<Campaign.count(3) {
       let study = Study()
       let running = try study.start("record", study.folder.write("pushes", pushes))
       usleep(UInt32.random(in: 0..<700_000, using: &generator))

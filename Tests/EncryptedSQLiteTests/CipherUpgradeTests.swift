@@ -23,7 +23,7 @@ import Testing
   static let cases = [
     Case(name: "raw key"), Case(name: "salted raw key", key: Keys.saltedText),
     Case(name: "passphrase with quotes", key: Keys.passphraseText),
-    Case(name: "generation 2", key: Keys.passphraseText, generation: 2),
+    Case(name: "generation 2", generation: 2),
     Case(name: "generation 1", key: Keys.passphraseText, generation: 1),
     Case(name: "4096-byte pages", settings: "PRAGMA cipher_page_size = 4096;", cipher: .init(pageSize: 4096)),
     Case(

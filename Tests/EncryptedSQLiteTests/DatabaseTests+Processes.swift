@@ -9,7 +9,7 @@ extension DatabaseTests {
   func createdAtOnce() throws {
     let keys = TemporaryFolder()
     let key = keys.write("key", Keys.passphraseText)
-    for round in 0..<Campaign.count(5) {
+    for round in 0..<Campaign.count(2) {
       let path = folder.path("store-\(round)")
       let creators = try (0..<6).map { _ in try Program.start(Program.helper, ["create", path, key]) }
       for creator in creators {

@@ -84,7 +84,3 @@ struct KeyRotationKillCampaign {
     return Date().timeIntervalSince(start)
   }
 }
-
-extension KeyRotationTests.Case {
-  fileprivate var hasPassphrase: Bool { [old, new].contains { (try? EncryptionKey($0))?.kind == .passphrase } }
-}
