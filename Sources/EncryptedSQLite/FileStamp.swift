@@ -22,10 +22,11 @@ package struct FileStamp: Equatable {
     }
   }
 
-  /// The seconds since the last change. Clocks of file systems have steps: a change within one of the change before does
-  /// not show in the stamp.
+  /// The seconds since something was written. Clocks of file systems have steps: a change within one of the change before
+  /// does not show in the stamp.
   package var age: Double {
-    let times = parts.compactMap { $0 }.map { Double($0.seconds) + Double($0.nanoseconds) / 1e9 }
+    // An empty log is one that a connection has just made, or that is folded in, which shows in the file.
+    let times = parts.compactMap { $0 }.filter { $0.size > 0 }.map { Double($0.seconds) + Double($0.nanoseconds) / 1e9 }
     return Date().timeIntervalSince1970 - (times.max() ?? 0)
   }
 }

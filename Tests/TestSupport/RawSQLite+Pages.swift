@@ -41,6 +41,8 @@ extension RawSQLite {
       for page in pages {
         let digits = Array(
           ask("SELECT hex(data) FROM sqlite_dbpage WHERE pgno = \(page);").split(separator: "\n").last ?? "")
+        // Nonsense in a page before it may keep the shell from reading this one.
+        guard !digits.isEmpty, digits.count % 2 == 0, digits.allSatisfy(\.isHexDigit) else { continue }
         var content = stride(from: 0, to: digits.count, by: 2).compactMap {
           UInt8(String(digits[$0...$0 + 1]), radix: 16)
         }
