@@ -72,4 +72,52 @@ import Testing
       Campaign.report("salvages with \(store.pages - 1) pages of zeros, and of files that were cut")
     }
   }
+
+  /// Its payload is the last column, so that nothing is read behind a value's last page.
+  @Test(
+    "A store of version 1 has no index to tell the ids: the ranges hold all that is lost, and it is brought up to date",
+    arguments: ["flipped", "zeros", "cut"])
+  func versionOne(damage: String) throws {
+    try Campaign.run(keeping: damaged.folder) {
+      _ = try NotificationStore.create(damaged.path, key: Keys.raw, migrator: SchemaMigrator([Migration.all[0]]))
+      let connection = try Connection.open(damaged.path, key: Keys.raw)
+      try connection.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100)
+        INSERT INTO ios_silent_push (timestamp, deviceId, timezone, os, jsonVersion, payload)
+          SELECT i, 'device', 0, 'iOS', 1, hex(randomblob(CASE WHEN i % 20 = 1 THEN 5000 ELSE 100 END)) FROM n;
+        DELETE FROM ios_silent_push WHERE id % 10 = 0;
+        """)
+      var payloads: [Int64: String] = [:]
+      try connection.forEachRow("SELECT id, payload FROM ios_silent_push") {
+        payloads[$0.int64(at: 0)] = $0.string(at: 1)
+      }
+      let (pages, size) = (try connection.pageCount, Int(try connection.integer("PRAGMA page_size") ?? 0))
+      try connection.close()
+      let sound = try #require(FileManager.default.contents(atPath: damaged.path))
+      for page in stride(from: 2, through: pages, by: Campaign.isLong ? 1 : damage == "flipped" ? 2 : 6) {
+        var bytes = sound
+        let place = (page - 1) * size..<page * size
+        switch damage {
+        case "flipped": bytes[place.lowerBound + 100] ^= 1
+        case "zeros": bytes.resetBytes(in: place)
+        default: bytes = bytes.prefix(place.lowerBound)
+        }
+        try bytes.write(to: URL(fileURLWithPath: damaged.path))
+        guard let report = try? StoreSalvage.salvage(damaged.path, into: damaged.saved, key: Keys.raw) else { continue }
+        let table = try #require(report.tables.first { $0.name == "ios_silent_push" })
+        let store = try NotificationStore(.init(path: damaged.saved, key: Keys.raw))
+        try #require(store.deviceId == "device" || table.saved == 0)
+        let rows = try store.silentPushes.page(limit: 1000)
+        try #require(rows.allSatisfy { payloads[$0.id ?? 0] == $0.payload }, "page \(page)")
+        let ids = Set(rows.map { $0.id ?? 0 })
+        for id in payloads.keys where table.isFound {
+          try #require(ids.contains(id) != table.missing.contains { $0.contains(id) }, "page \(page), id \(id)")
+        }
+        try store.close()
+        unlink(damaged.saved)
+      }
+      Campaign.report("salvages of \(pages) pages of version 1, \(damage)")
+    }
+  }
 }
