@@ -80,6 +80,12 @@ let package = Package(
       dependencies: [
         "TestSupport", "NotificationStore", "store-helper", "com.awareframework.ios.sensor.notification",
       ]),
+    .testTarget(
+      name: "NotificationServiceTests",
+      dependencies: [
+        "TestSupport", "NotificationService", "NotificationStore", "NotificationSync", "store-helper",
+        "com.awareframework.ios.sensor.notification",
+      ]),
     // An app's own tests, written for the public sensor, are in the older language mode.
     .testTarget(
       name: "DropInTests", dependencies: ["com.awareframework.ios.sensor.notification"],
