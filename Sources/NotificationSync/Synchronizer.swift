@@ -162,8 +162,9 @@ public final class Synchronizer: Sendable {
     while true {
       try await Task.sleep(nanoseconds: UInt64(settings.leaseDuration / 3 * 1e9))
       let (now, duration) = (clock.now(), leaseMilliseconds)
-      // Lost, it is not taken again: who holds it now sends, and the next look at the ledger tells us.
-      try await record { if try lease.isHeld($0) { _ = try lease.take($0, now: now, duration: duration) } }
+      // Lost, it is not taken again: who holds it now sends, and the next look at the ledger tells us. A store that is
+      // busy now may not be so the next time.
+      try? await record { if try lease.isHeld($0) { _ = try lease.take($0, now: now, duration: duration) } }
     }
   }
 

@@ -19,6 +19,8 @@ struct TableSync {
   private let progress: SyncProgress
   private var upload: TableUpload
   private var hasCreatedTable: Bool
+  /// The most rows in a batch, as the ledger has it.
+  private var rowLimit = 0
 
   init(
     _ synchronizer: Synchronizer, _ table: UploadTable, _ lease: UploadLease, _ progress: SyncProgress, isForced: Bool
@@ -46,14 +48,15 @@ struct TableSync {
       }
       // The next batch is written while this one is on its way.
       async let following =
-        outgoing.isFull ? encode(.after(outgoing.batch.lastId), upload.rowLimit(UploadState())) : nil
+        outgoing.isFull ? encode(.after(outgoing.batch.lastId), rowLimit) : nil
       let verdict = try await send(outgoing)
       let (change, next) = try await answered(verdict, outgoing)
       inHand = nil
       switch next {
       case .goOn:
         var next: Encoded?
-        if case .acknowledge = change { next = try await following }
+        // Where it cannot be written, the answer is to be kept all the same; the next look at the store tells why.
+        if case .acknowledge = change { next = try? await following }
         inHand = try await settle(change, outgoing, following: next)
       case .retry(let delay):
         _ = try await settle(change, outgoing, following: nil)
@@ -75,6 +78,7 @@ struct TableSync {
   private mutating func prepare() async throws -> Outgoing? {
     while true {
       let (state, requeued) = try await record { ledger in (try ledger.state(), try ledger.nextRequeued()) }
+      rowLimit = upload.rowLimit(state)
       switch upload.next(state, requeued: requeued, now: synchronizer.clock.now()) {
       case .waiting(let until):
         log(.info, "an earlier failure asks to wait")
@@ -271,6 +275,8 @@ struct TableSync {
       case .quarantine(let error):
         try ledger.discard()
         try ledger.quarantine(batch.firstId, reason: error.message, now: now)
+        // It was this row: the others may go in batches as large as before.
+        try ledger.setRowLimit(nil)
       }
       for row in following?.impossible ?? [] { try ledger.quarantine(row.id, reason: row.reason, now: now) }
       if let next { try ledger.begin(next.batch) }
