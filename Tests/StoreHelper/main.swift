@@ -24,6 +24,8 @@ import com_awareframework_ios_sensor_notification
 //   store-helper post URL [ca=PATH] [pin=PIN]… [cert=PATH key=PATH] [proxy=URL] [after-libcurl]    sends one request
 //   store-helper salvage DB KEYFILE DAMAGED       makes it of what the damaged store still gives
 //   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
+//   store-helper sync DB KEYFILE HOST CA STUDYKEY [batch=N] [lease=SECONDS] [kill-after=ANSWERS] [remove]
+//                                                 sends what waits, printing a line a batch
 //
 // With AS_NOBODY=1 in the environment it gives up root first.
 
@@ -187,6 +189,8 @@ do {
     if connection.isInTransaction { try connection.execute("COMMIT") }
     try connection.run("INSERT INTO item (text) VALUES ('theirs')")
     try connection.close()
+  case "sync":
+    try Sync.run(path, key, Array(arguments.dropFirst(3)))
   default:
     fatalError("no such command")
   }
