@@ -176,28 +176,28 @@ package struct UploadLedger {
         "SELECT count(*) FROM upload_quarantine WHERE tableName = ? AND isRequeued = 0", .text(table)) ?? 0)
   }
 
-  /// Lets the rows that were set aside be sent once more.
+  /// Lets the rows that were set aside be sent once more. Whoever sends sees to it, for a batch without them may be on
+  /// its way.
   ///
   /// - Returns: how many.
   package func requeue() throws -> Int {
     let count = try quarantinedCount()
-    // Those after the cursor come up in their turn; those before it are asked for one by one.
-    try connection.run(
-      """
-      DELETE FROM upload_quarantine WHERE tableName = ?1
-        AND rowId > (SELECT sentThroughId FROM upload_ledger WHERE tableName = ?1)
-      """, .text(table))
     try connection.run("UPDATE upload_quarantine SET isRequeued = 1 WHERE tableName = ?", .text(table))
     return count
   }
 
-  /// The first row that was set aside and is to be sent after all. Rows that were deleted meanwhile are forgotten.
+  /// The first row that was set aside and is to be sent by itself after all. Those after the cursor come up in their
+  /// turn, as soon as no batch is on its way. Rows that were deleted meanwhile are forgotten.
   package func nextRequeued() throws -> Int64? {
     try connection.run(
       """
-      DELETE FROM upload_quarantine WHERE tableName = ? AND isRequeued = 1 AND rowId NOT IN (SELECT id FROM \(table))
+      DELETE FROM upload_quarantine WHERE tableName = ?1 AND isRequeued = 1 AND (rowId NOT IN (SELECT id FROM \(table))
+        OR rowId > (SELECT sentThroughId FROM upload_ledger WHERE tableName = ?1 AND idempotencyKey IS NULL))
       """, .text(table))
     return try connection.integer(
-      "SELECT min(rowId) FROM upload_quarantine WHERE tableName = ? AND isRequeued = 1", .text(table))
+      """
+      SELECT min(rowId) FROM upload_quarantine WHERE tableName = ?1 AND isRequeued = 1
+        AND rowId <= (SELECT sentThroughId FROM upload_ledger WHERE tableName = ?1)
+      """, .text(table))
   }
 }
