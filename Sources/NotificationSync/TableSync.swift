@@ -196,7 +196,8 @@ struct TableSync {
           encoded.rowCount += 1
           encoded.lastId = id
         }
-        if seen == rowLimit { encoded.isFull = true }
+        // What follows a row that was set aside was sent before it.
+        if case .after = selection, seen == rowLimit { encoded.isFull = true }
       }
       guard encoded.rowCount > 0 else { return encoded }
       encoded.body = encoder.finish()
@@ -218,6 +219,7 @@ struct TableSync {
         return verdict == .proven(duplicates: 0) ? .refused(TableCreation.refused) : verdict
       }
       hasCreatedTable = true
+      try await record { try Self.requireOnItsWay(outgoing.batch, $0) }
     }
     return try await post(
       target.place(of: table.name), outgoing.batch.idempotencyKey, outgoing.body, digest: outgoing.batch.digest,
@@ -261,9 +263,7 @@ struct TableSync {
     let keepingLast = synchronizer.settings.keepLastData
     let next = following.flatMap { self.outgoing($0) }
     let removed = try await record { ledger -> Int in
-      guard try ledger.state().batch?.idempotencyKey == batch.idempotencyKey else {
-        throw SyncError(.cancelled, "the store was wiped, or its cursor set back, during the sync: start it again")
-      }
+      try Self.requireOnItsWay(batch, ledger)
       var removed = 0
       switch change {
       case .acknowledge(let removing):
@@ -285,6 +285,12 @@ struct TableSync {
     if let following { note(following) }
     tell(change, batch, removed)
     return next
+  }
+
+  private static func requireOnItsWay(_ batch: UploadBatch, _ ledger: UploadLedger) throws {
+    guard try ledger.state().batch?.idempotencyKey == batch.idempotencyKey else {
+      throw SyncError(.cancelled, "the store was wiped, or its cursor set back, during the sync: start it again")
+    }
   }
 
   private mutating func tell(_ change: TableUpload.Change, _ batch: UploadBatch, _ removed: Int) {
