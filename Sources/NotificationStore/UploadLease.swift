@@ -12,8 +12,8 @@ package struct UploadLease: Sendable {
   ///
   /// - Parameters:
   ///   - now: Unix time in milliseconds.
-  ///   - duration: for how long, in milliseconds. A lease of somebody else that runs longer than this was given by a clock
-  ///     that was wrong, and does not count.
+  ///   - duration: for how long, in milliseconds, up to ``longest``. A lease of somebody else that runs longer than that
+  ///     was given by a clock that was wrong, and does not count.
   /// - Returns: nil when it is ours now; otherwise when that of the other holder runs out, in Unix milliseconds.
   package func take(_ connection: Connection, now: Int64, duration: Int64) throws -> Int64? {
     var other: Int64?

@@ -13,7 +13,7 @@ public final class Synchronizer: Sendable {
   let transport: any HTTPTransport
   let clock: SyncClock
   let log: SyncLog
-  private let running = Locked<Task<SyncReport, any Error>?>(nil)
+  private let running = Locked<(number: Int, task: Task<SyncReport, any Error>?)>((0, nil))
 
   /// - Throws: `invalidSyncSettings`. Nothing is sent before ``sync(force:progress:)``.
   public convenience init(_ store: NotificationStore, _ settings: SyncSettings) throws {
@@ -38,7 +38,7 @@ public final class Synchronizer: Sendable {
     self.log = log
   }
 
-  /// Sends all that waits. A sync that runs already is joined.
+  /// Sends all that waits. A sync that runs already is joined; one that was cancelled is waited for first.
   ///
   /// - Parameters:
   ///   - force: whether to send now, even where an earlier failure asks to wait. It does not interrupt a sync of another
@@ -50,12 +50,14 @@ public final class Synchronizer: Sendable {
     force: Bool = false, progress: (@Sendable (Double) -> Void)? = nil
   ) async throws -> SyncReport {
     let (task, isOurs) = running.withLock { current in
-      if let current { return (current, false) }
-      let task = Task {
-        defer { running.replace(with: nil) }
+      if let task = current.task, !task.isCancelled { return (task, false) }
+      let number = current.number + 1
+      let task = Task { [previous = current.task] in
+        defer { running.withLock { if $0.number == number { $0.task = nil } } }
+        _ = await previous?.result
         return try await run(force, progress)
       }
-      current = task
+      current = (number, task)
       return (task, true)
     }
     return try await withTaskCancellationHandler {
@@ -67,7 +69,7 @@ public final class Synchronizer: Sendable {
   }
 
   /// Ends the sync that runs, after which the ledger is right and the next sync goes on from there.
-  public func cancel() { running.snapshot?.cancel() }
+  public func cancel() { running.snapshot.task?.cancel() }
 
   /// Lets rows that were set aside be sent once more.
   ///
