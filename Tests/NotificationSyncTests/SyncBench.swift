@@ -58,8 +58,11 @@ final class SyncBench {
   // MARK: Servers
 
   /// A server that answers from a script, which is the destination from now on.
-  func script(_ steps: [ScriptedServer.Step], otherwise: ScriptedServer.Step? = nil) throws -> ScriptedServer {
+  func script(
+    _ steps: [ScriptedServer.Step], otherwise: ScriptedServer.Step? = nil, recordsBodies: Bool = true
+  ) throws -> ScriptedServer {
     var script = ScriptedServer.Settings(steps)
+    script.recordsBodies = recordsBodies
     script.fallback = otherwise
     let server = try ScriptedServer(Self.endpoint.leaf, script)
     settings.host = "localhost:\(server.port)"

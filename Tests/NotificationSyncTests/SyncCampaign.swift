@@ -29,7 +29,7 @@ import Testing
     try bench.store.close()
     try Campaign.run(keeping: bench.folder) {
       try add(rows)
-      let options = ["batch=\(Self.batchSize)", "lease=0.15"] + (isRemoving ? ["remove"] : [])
+      let options = ["batch=\(Self.batchSize)", "lease=0.05"] + (isRemoving ? ["remove"] : [])
       let arguments = bench.helperArguments() + options
       var killed = 0
       while killed < kills {
@@ -51,7 +51,7 @@ import Testing
         let stored = receiver.rows(in: SyncBench.notifications)
         try #require(stored >= state.sentThroughId, "kill \(killed): \(stored) of \(state.sentThroughId)")
         if state.sentThroughId == Int64(total) { try add(500) }
-        usleep(160_000)
+        usleep(60_000)
       }
       try #require(try Program.run(Program.helper, arguments).lines.last == "ok")
       let end = try look(bench)

@@ -10,7 +10,7 @@ prints its port, answers until its input ends, and writes what happened to the f
      "body": "base64"}
 
 Settings: `events`; `certificate` and `key` (none: plain HTTP); `minimumTLS`, `maximumTLS` ("1.0" to "1.3");
-`clientAuthority` (a client certificate of it is demanded); `port`; `steps`; `default`.
+`clientAuthority` (a client certificate of it is demanded); `port`; `recordsBodies`; `steps`; `default`.
 
 A step is used by the first request that it matches, or by `times` of them. After the last one comes `default`, or the
 last step again. Its members, all optional:
@@ -202,11 +202,14 @@ class Connection:
 
 
 class Events:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, records_bodies: bool) -> None:
         self.file = open(path, "a", encoding="utf-8")
+        self.records_bodies = records_bodies
         self.lock = threading.Lock()
 
     def add(self, event: str, **details: Any) -> None:
+        if not self.records_bodies:
+            details.pop("body", None)
         with self.lock:
             self.file.write(json.dumps({"event": event, **details}) + "\n")
             self.file.flush()
@@ -232,7 +235,7 @@ def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         settings = json.load(file)
     script = Script(settings.get("steps", []), settings.get("default"))
-    events = Events(settings["events"])
+    events = Events(settings["events"], settings.get("recordsBodies", True))
     tls = context(settings)
     listener = socket.create_server(("127.0.0.1", settings.get("port", 0)), backlog=128)
     print(listener.getsockname()[1], flush=True)

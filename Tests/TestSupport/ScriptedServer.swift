@@ -72,12 +72,14 @@ public final class ScriptedServer {
     public var clientAuthority: String?
     /// 0: any free one.
     public var port = 0
+    /// Whether ``Request/body`` is kept.
+    public var recordsBodies = true
     fileprivate var certificate: String?
     fileprivate var key: String?
     fileprivate var events = ""
 
     enum CodingKeys: String, CodingKey {
-      case steps, minimumTLS, maximumTLS, clientAuthority, port, certificate, key, events
+      case steps, minimumTLS, maximumTLS, clientAuthority, port, recordsBodies, certificate, key, events
       case fallback = "default"
     }
 
