@@ -238,7 +238,8 @@ struct TableSync {
       let response = try await synchronizer.transport.send(
         request.request(key: synchronizer.settings.signingKey, time: Int64(now)))
       return Verdict(response, serverType: target.serverType, rowCount: rowCount, server: target.name, now: now)
-    } catch let error as SyncError where error.code != .cancelled {
+    } catch let error as SyncError {
+      guard error.code != .cancelled else { throw Synchronizer.cancelled }
       return error.verdict
     }
   }
