@@ -10,10 +10,16 @@ final class SensorSession {
   /// Not the main queue, which this program does not run.
   private let callbacks = DispatchQueue(label: "aware-notification.callbacks")
   private var broadcasts: [any NSObjectProtocol] = []
+  /// Those that pushes commanded, and that are under way.
+  private let syncs = DispatchGroup()
+  private let failedSyncs = Locked(0)
 
-  /// - Parameter showsBroadcasts: whether each broadcast of the sensor is printed.
-  init(path: String, key: EncryptionKey, label: String, showsBroadcasts: Bool) throws {
+  /// - Parameters:
+  ///   - showsBroadcasts: whether each broadcast of the sensor is printed.
+  ///   - upload: where the sensor syncs to when a push commands it; nil: it does not.
+  init(path: String, key: EncryptionKey, label: String, showsBroadcasts: Bool, upload: Upload? = nil) throws {
     let callbacks = callbacks
+    let reporter = CommandReporter(syncs: upload == nil ? nil : syncs)
     let path = try FileSystem.absolute(path)
     self.path = path
     let config = NotificationSensor.Config().apply { config in
@@ -27,10 +33,23 @@ final class SensorSession {
       config.synchronous = .full
       // Taking a plaintext store over is a command of its own, `encrypt`.
       config.plaintextStorePolicy = .refuse
-      config.sensorObserver = CommandReporter()
+      config.sensorObserver = reporter
     }
+    let syncConfig = DbSyncConfig()
+    upload?.configure(config, syncConfig)
     // What goes wrong comes back from each call.
     sensor = NotificationSensor(config, log: { _ in })
+    sensor.syncConfig = syncConfig
+    sensor.syncsOnCommand = upload != nil
+    syncConfig.completionHandler = { [syncs, failedSyncs] isComplete, error in
+      if let error {
+        failedSyncs.withLock { $0 += 1 }
+        Output.error((error as? DatabaseError)?.message ?? "\(error)")
+      } else {
+        try? Output.write("synced\n")
+      }
+      syncs.leave()
+    }
     if showsBroadcasts { showBroadcasts() }
   }
 
@@ -43,6 +62,14 @@ final class SensorSession {
     try open()
     defer { close() }
     return try body()
+  }
+
+  /// Waits for the syncs that pushes commanded, or for an interrupt.
+  ///
+  /// - Returns: whether each sent everything.
+  func finishSyncs(isInterrupted: () -> Bool) -> Bool {
+    while !isInterrupted(), syncs.wait(timeout: .now() + 0.1) == .timedOut {}
+    return failedSyncs.snapshot == 0
   }
 
   private func open() throws {
@@ -78,6 +105,8 @@ final class SensorSession {
     let done = DispatchSemaphore(value: 0)
     sensor.whenIdle { done.signal() }
     done.wait()
+    // One that was interrupted, for the ledger to be right.
+    _ = syncs.wait(timeout: .now() + 10)
     // What the sensor has still to tell.
     callbacks.sync {}
   }
@@ -99,12 +128,16 @@ final class SensorSession {
   }
 }
 
-/// Prints the commands that pushes bring. Nothing more is done about them here.
+/// Prints the commands that pushes bring.
 private struct CommandReporter: NotificationObserver {
+  /// Gets each sync that a command begins.
+  let syncs: DispatchGroup?
+
   func onNotificationReceived(data: NotificationData) {}
   func onDeviceTokenUpdated(data: NotificationTokenData) {}
   func onSilentPushReceived(data: SilentPushData) {}
   func onCommandReceived(command: NotificationCommand, data: SilentPushData) {
+    if command == .sync { syncs?.enter() }
     // A reader that went away fails the next line about a commit.
     try? Output.write("command \(command.rawValue.escapingControls)\n")
   }

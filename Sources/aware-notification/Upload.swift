@@ -1,6 +1,7 @@
 import EncryptedSQLite
 import Foundation
 import NotificationSync
+import com_awareframework_ios_sensor_notification
 
 extension Option {
   /// What says where records go, and how.
@@ -25,38 +26,68 @@ extension Option {
   ]
 }
 
-extension Arguments {
-  func syncSettings(deviceId: String) throws -> SyncSettings {
-    var settings = SyncSettings(host: try required("host"), deviceId: deviceId)
-    settings.serverType = try serverType()
-    if let number = try integer("study") { settings.studyNumber = Int(number) }
-    if let path = value("study-key-file") {
-      settings.studyKey = try Self.secret("study-key-file", path) { String(decoding: $0, as: UTF8.self) }
+/// Where `--host` and the options with it say that records go. Each secret is read once: its file may be a pipe.
+struct Upload {
+  private var settings: SyncSettings
+  private let signing: (secret: Data?, id: String?)
+
+  /// - Throws: ``UsageError``; `keyNotFound` and what else reading a secret throws; `invalidSyncSettings`.
+  init(_ arguments: Arguments) throws {
+    settings = SyncSettings(host: try arguments.required("host"))
+    settings.serverType = try Self.serverType(arguments.value("server-type"))
+    if let number = try arguments.integer("study") { settings.studyNumber = Int(number) }
+    if let key = try Self.secret("study-key-file", arguments) {
+      settings.studyKey = String(decoding: key, as: UTF8.self)
     }
-    if let path = value("signing-key-file") {
-      let id = value("signing-key-id") ?? deviceId
-      settings.signingKey = try Self.secret("signing-key-file", path) { try SigningKey($0, id: id) }
-    } else if has("signing-key-id") {
+    signing = (try Self.secret("signing-key-file", arguments), arguments.value("signing-key-id"))
+    guard signing.secret != nil || signing.id == nil else {
       throw UsageError("--signing-key-id is given without --signing-key-file")
     }
     settings.tls = TLSPolicy(
-      certificateAuthorities: value("ca"), publicKeyPins: values("pin"), clientCertificate: value("client-cert"),
-      clientKey: value("client-key"), proxy: value("proxy"))
-    if let size = try integer("batch-size") { settings.batchSize = Int(size) }
-    settings.compactDataFormat = has("compact")
-    settings.extendedColumns = has("extended-columns")
-    settings.createsTables = has("create-tables")
-    settings.removeAfterSync = has("remove-after-sync")
-    settings.removeWithoutProof = has("remove-without-proof")
+      certificateAuthorities: arguments.value("ca"), publicKeyPins: arguments.values("pin"),
+      clientCertificate: arguments.value("client-cert"), clientKey: arguments.value("client-key"),
+      proxy: arguments.value("proxy"))
+    if let size = try arguments.integer("batch-size") { settings.batchSize = Int(size) }
+    settings.compactDataFormat = arguments.has("compact")
+    settings.extendedColumns = arguments.has("extended-columns")
+    settings.createsTables = arguments.has("create-tables")
+    settings.removeAfterSync = arguments.has("remove-after-sync")
+    settings.removeWithoutProof = arguments.has("remove-without-proof")
     guard settings.removeAfterSync || !settings.removeWithoutProof else {
       throw UsageError("--remove-without-proof goes with --remove-after-sync")
     }
+    // Now, before the store's key is asked for.
+    _ = try settings(deviceId: "device")
+  }
+
+  /// As a sync by hand takes them.
+  func settings(deviceId: String) throws -> SyncSettings {
+    var settings = settings
+    settings.deviceId = deviceId
+    if let secret = signing.secret { settings.signingKey = try SigningKey(secret, id: signing.id ?? deviceId) }
     try settings.check()
     return settings
   }
 
-  private func serverType() throws -> ServerType {
-    switch value("server-type") {
+  /// Gives them to a sensor, as an app would.
+  func configure(_ config: NotificationSensor.Config, _ upload: DbSyncConfig) {
+    config.dbHost = settings.host
+    config.serverType = settings.serverType
+    config.studyNumber = settings.studyNumber
+    config.studyKey = settings.studyKey
+    config.syncSigningKey = signing.secret
+    config.syncSigningKeyId = signing.id
+    config.tls = settings.tls
+    upload.batchSize = settings.batchSize
+    upload.compactDataFormat = settings.compactDataFormat
+    upload.extendedColumns = settings.extendedColumns
+    upload.createsTables = settings.createsTables
+    upload.removeAfterSync = settings.removeAfterSync
+    upload.removeWithoutProof = settings.removeWithoutProof
+  }
+
+  private static func serverType(_ name: String?) throws -> ServerType {
+    switch name {
     case nil, "aware_micro": .aware_micro
     case "aware_light": .aware_light
     case "aware": .aware
@@ -65,11 +96,14 @@ extension Arguments {
   }
 
   /// - Parameter option: named where the file is not there: what is given there may be the secret itself.
-  private static func secret<Result>(
-    _ option: String, _ path: String, _ read: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result {
+  private static func secret(_ option: String, _ arguments: Arguments) throws -> Data? {
+    guard let path = arguments.value(option) else { return nil }
     do {
-      return try KeyFile.withBytes(of: path, read)
+      let secret = try KeyFile.withBytes(of: path) { Data($0) }
+      guard !secret.isEmpty else {
+        throw DatabaseError(.emptyKey, "the file given with --\(option) is empty: check it")
+      }
+      return secret
     } catch let error as DatabaseError where error.code == .keyNotFound {
       throw DatabaseError(.keyNotFound, "there is no file of the name given with --\(option): check the name")
     }

@@ -57,6 +57,7 @@ extension NotificationSensor {
     switch command {
     case .sync:
       post(.actionAwareNotificationCommandSync, extras)
+      guard syncsOnCommand else { return false }
       startSync(force: true) { _ in finish() }
       return true
     case .restart:

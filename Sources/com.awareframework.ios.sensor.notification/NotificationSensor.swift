@@ -27,6 +27,8 @@ public class NotificationSensor: AwareSensor {
   let log: SensorLog
   /// In seconds: a completion handler is called within 25, as iOS gives an app 30. A timer may come a tenth late there.
   package var completionLimit: TimeInterval = 22
+  /// Whether a silent push that commands a sync gets one.
+  package var syncsOnCommand = true
 
   private let intake: IntakeQueue
   let uploads = Uploads()

@@ -16,6 +16,16 @@ public final class Study: Sendable {
     try Program.run(Program.tool, words(command, arguments), input: input, folder: folder.path)
   }
 
+  /// As ``run(_:_:input:)``.
+  @discardableResult
+  public func run(_ command: String, with arguments: [String], input: String = "") throws -> Program.Result {
+    try Program.run(Program.tool, words(command, arguments), input: input, folder: folder.path)
+  }
+
+  public func start(_ command: String, with arguments: [String], input: String? = nil) throws -> Program.Running {
+    try Program.start(Program.tool, words(command, arguments), input: input, folder: folder.path)
+  }
+
   public func start(_ command: String, _ arguments: String..., input: String? = nil) throws -> Program.Running {
     try Program.start(Program.tool, words(command, arguments), input: input, folder: folder.path)
   }

@@ -18,6 +18,13 @@ public struct TestAuthority: Sendable {
     public let description: String
   }
 
+  /// One for all tests that need none of their own, for making one takes its time; and a server's certificate of it.
+  public static var shared: (authority: TestAuthority, identity: Identity) { get throws { try made.get() } }
+  private static let made = Result {
+    let authority = try TestAuthority(in: TemporaryFolder())
+    return (authority: authority, identity: try authority.leaf())
+  }
+
   private let folder: TemporaryFolder
   /// The path of the authority's certificate: what a client takes as its CA bundle.
   public let certificate: String

@@ -7,29 +7,36 @@ import com_awareframework_ios_sensor_notification
 enum Record: Command {
   static let name = "record"
   static let summary = "store pushes from JSON lines"
-  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--label TEXT] [--bundle ID] [--broadcasts] [FILE]"
+  static let usage =
+    "--db PATH [--key-file FILE | --key-fd N] [--host HOST] [OPTION...] [FILE]"
   static let details = """
     Reads FILE, or standard input: a line is an APNs payload, or an object with payload and, as far as they are
     known, id (the request's identifier), receivedAt (Unix milliseconds) and bundle (the receiving app). Visible
     pushes become notifications, background pushes silent pushes. The store is made when it is absent.
 
-    A command in a background push (aware_command) is reported as "command NAME", and nothing more is done about it.
+    A command in a background push (aware_command) is reported as "command NAME". With --host, and the options of sync
+    that go with it, the command sync sends what is stored: "synced" tells that all was sent. Nothing more is done about
+    commands.
 
     After each commit it prints "committed N": every line up to N that could be read is on the disk. A bad line is
-    reported with its number, the rest goes on, and the exit status is 1.
+    reported with its number, the rest goes on, and the exit status is 1; so it is when a sync failed.
     """
   static let options =
     Option.store + [
       Option(name: "label", value: "TEXT", help: "the label of the records"),
       Option(name: "bundle", value: "ID", help: "the app, where the line does not say"),
       .broadcasts,
-    ]
+    ] + Option.upload
   static let maximumOperands = 1
   /// Few enough that little is done again after a kill, many enough that the sync to disk does not count.
   private static let linesInCommit = 500
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
+    let upload = arguments.has("host") ? try Upload(arguments) : nil
+    if upload == nil, let option = Option.upload.first(where: { arguments.has($0.name) }) {
+      throw UsageError("--\(option.name) goes with --host")
+    }
     // Before the input is opened, which might get the very descriptor that --key-fd names.
     let key = try arguments.key(making: path)
     let input = try openInput(arguments.operands.first)
@@ -37,15 +44,17 @@ enum Record: Command {
       throw UsageError("the key and the pushes cannot both come from standard input")
     }
     let session = try SensorSession(
-      path: path, key: key, label: arguments.value("label") ?? "", showsBroadcasts: arguments.has("broadcasts"))
+      path: path, key: key, label: arguments.value("label") ?? "", showsBroadcasts: arguments.has("broadcasts"),
+      upload: upload)
     // A wrong key or a store that is not one shows before the first line is read.
     return try session.whileOpen {
       command_line_catch_interrupts()
       var run = Run(
         session: session, bundle: arguments.value("bundle") ?? "", name: arguments.operands.first ?? "standard input")
       try run.readAll(LineReader(input) { command_line_interrupt() != 0 })
+      let areSyncsComplete = session.finishSyncs { command_line_interrupt() != 0 }
       let signal = command_line_interrupt()
-      return signal != 0 ? 128 + signal : run.isFlawless ? 0 : 1
+      return signal != 0 ? 128 + signal : run.isFlawless && areSyncsComplete ? 0 : 1
     }
   }
 

@@ -26,12 +26,11 @@ enum Sync: Command {
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
-    // Before the key is asked for.
-    _ = try arguments.syncSettings(deviceId: "device")
-    if arguments.has("dry-run") { return try dryRun(arguments) }
+    let upload = try Upload(arguments)
+    if arguments.has("dry-run") { return try dryRun(arguments, upload) }
     let store = try NotificationStore(.init(path: path, key: try arguments.key(), creating: false))
     defer { try? store.close() }
-    let synchronizer = try Synchronizer(store, try arguments.syncSettings(deviceId: store.deviceId))
+    let synchronizer = try Synchronizer(store, upload.settings(deviceId: store.deviceId))
     command_line_catch_interrupts()
     if arguments.has("from-start") { try store.startUploadsAnew() }
     let report = try finished(synchronizer)
@@ -71,9 +70,9 @@ enum Sync: Command {
     return try outcome.get()
   }
 
-  private static func dryRun(_ arguments: Arguments) throws -> Int32 {
+  private static func dryRun(_ arguments: Arguments, _ upload: Upload) throws -> Int32 {
     let status = try StoreStatus(path: try arguments.required("db"), key: try arguments.key())
-    let settings = try arguments.syncSettings(deviceId: "device")
+    let settings = try upload.settings(deviceId: "device")
     let isAnew = arguments.has("from-start")
     let pending = status.tables.map { ($0.name, isAnew ? $0.count : $0.pending ?? $0.count) }
     if arguments.has("json") {
