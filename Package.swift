@@ -78,7 +78,8 @@ let package = Package(
     .testTarget(
       name: "SensorTests",
       dependencies: [
-        "TestSupport", "NotificationStore", "store-helper", "com.awareframework.ios.sensor.notification",
+        "TestSupport", "NotificationStore", "NotificationSync", "store-helper",
+        "com.awareframework.ios.sensor.notification",
       ]),
     .testTarget(
       name: "NotificationServiceTests",

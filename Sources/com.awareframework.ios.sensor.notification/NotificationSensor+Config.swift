@@ -142,6 +142,8 @@ extension NotificationSensor {
 
     override var shown: [(label: String, value: Any)] {
       let settings = settings.snapshot
+      var tls = settings.tls
+      tls.proxy = tls.proxy.map { HostText.withoutCredentials($0) }
       return super.shown + [
         // The observer is the app's: its type tells enough.
         ("sensorObserver", settings.sensorObserver.map { "\(type(of: $0))" } as Any),
@@ -151,7 +153,7 @@ extension NotificationSensor {
         ("maximumAge", settings.maximumAge as Any),
         ("dbPreviousEncryptionKey", Redacted(settings.dbPreviousEncryptionKey)),
         ("syncSigningKey", Redacted(settings.syncSigningKey.map { $0.isEmpty ? "" : "set" })),
-        ("syncSigningKeyId", settings.syncSigningKeyId as Any), ("tls", settings.tls),
+        ("syncSigningKeyId", settings.syncSigningKeyId as Any), ("tls", tls),
         ("appGroupIdentifier", settings.appGroupIdentifier as Any),
         ("deliveryReceiptURL", settings.deliveryReceiptURL.map(HostText.withoutCredentials) as Any),
         ("encryptionKeyStore", settings.encryptionKeyStore.map { "\(type(of: $0))" } as Any),

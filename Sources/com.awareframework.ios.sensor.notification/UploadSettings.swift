@@ -20,7 +20,7 @@ struct UploadSettings: Sendable {
       serverType: upload.serverType == unset.serverType ? config.serverType : upload.serverType,
       studyNumber: upload.studyNumber == unset.studyNumber ? config.studyNumber : upload.studyNumber,
       studyKey: upload.studyKey == unset.studyKey ? config.studyKey : upload.studyKey,
-      deviceId: upload.deviceId ?? config.deviceId, batchSize: upload.batchSize,
+      deviceId: upload.deviceId.flatMap { $0.isEmpty ? nil : $0 } ?? config.deviceId, batchSize: upload.batchSize,
       compactDataFormat: upload.compactDataFormat, extendedColumns: upload.extendedColumns,
       createsTables: upload.createsTables, removeAfterSync: upload.removeAfterSync,
       removeWithoutProof: upload.removeWithoutProof, keepLastData: upload.keepLastData, tls: config.tls,

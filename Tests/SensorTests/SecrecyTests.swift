@@ -9,9 +9,10 @@ extension SensorTests {
     private let key = "correct horse battery staple"
     private let studyKey = "study-secret"
     private let content = "a private message"
+    private let signingKey = "a signing key of more than 32 bytes"
 
     private func expectNoSecret(_ text: String, _ what: String) {
-      for secret in [key, studyKey, content, "pass:word"] { #expect(!text.contains(secret), "\(what)") }
+      for secret in [key, studyKey, content, signingKey, "pass:word"] { #expect(!text.contains(secret), "\(what)") }
     }
 
     private func make() -> Bench {
@@ -19,6 +20,8 @@ extension SensorTests {
         config.studyKey = studyKey
         config.dbHost = "https://user:pass:word@host.example/?key=study-secret"
         config.debug = true
+        config.syncSigningKey = Data(signingKey.utf8)
+        config.tls.proxy = "http://user:pass:word@proxy.example:8080"
       }
     }
 
@@ -83,6 +86,33 @@ extension SensorTests {
       #expect(!bench.logged.snapshot.isEmpty)
       expectNoSecret(bench.logged.snapshot.joined(separator: "\n"), "log")
       expectNoSecret("\(bench.observer.errors.snapshot)", "errors")
+    }
+
+    @Test("The log of syncs at its fullest, good ones and bad ones") func uploads() throws {
+      let server = try UploadBench.server(
+        .init(200, content), .init(401, content), .init(413), .acknowledge, .init(503, content), .acknowledge)
+      let upload = try UploadBench(server, rows: 0) { config in
+        config.dbEncryptionKey = key
+        config.studyKey = studyKey
+        config.syncSigningKey = Data(signingKey.utf8)
+        config.debug = true
+        config.sensorObserver = nil
+      }
+      upload.upload.debug = true
+      upload.upload.debugLevel = .trace
+      for _ in 0..<3 { _ = upload.bench.push(["text": content]) }
+      var errors: [Any] = []
+      for host in [upload.config.dbHost, "user:pass:word@localhost", "localhost/\(studyKey)?key=\(studyKey)"] {
+        upload.config.dbHost = host
+        for _ in 0..<3 { upload.completion { $0.sync(force: true) } }
+      }
+      errors += upload.bench.broadcasts(.actionAwareNotificationSyncCompletion).compactMap { $0.userInfo?["error"] }
+      #expect(errors.count > 5 && server.requests().count > 3)
+      #expect(upload.bench.logged.snapshot.contains { $0.hasPrefix("sync: ios_silent_push") })
+      expectNoSecret(upload.bench.logged.snapshot.joined(separator: "\n"), "log")
+      expectNoSecret("\(errors)", "errors")
+      // The control: it was sent.
+      #expect(server.requests().contains { $0.path.contains(studyKey) })
     }
 
     @Test("A program that uses the sensor writes nothing of it to its own output") func system() throws {
