@@ -64,7 +64,9 @@ let package = Package(
     // A program that the tests start, stop and kill: it does to a store what an app would.
     .executableTarget(
       name: "store-helper",
-      dependencies: ["NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification"],
+      dependencies: [
+        "NotificationService", "NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification",
+      ],
       path: "Tests/StoreHelper"),
     .target(
       name: "TestSupport", dependencies: ["NotificationStore", "CSQLCipher"], path: "Tests/TestSupport"),

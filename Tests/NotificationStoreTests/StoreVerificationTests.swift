@@ -27,7 +27,7 @@ import Testing
 
   @Test("A damaged log is found when a commit is lost by it, and one that a kill left is sound")
   func damagedLogs() throws {
-    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
     // What a killed program leaves: copied while another connection keeps the log.
     let store = try NotificationStore(.init(path: path, key: Keys.raw))
     for number in 1...5 { try store.silentPushes.insert(SilentPushData(payload: "\(number)")) }
@@ -54,7 +54,7 @@ import Testing
   @Test(
     "Damage of a log is told from damage of the one that came after it, and is the same with more commits behind it")
   func lossesInLogs() throws {
-    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
     let store = try NotificationStore(.init(path: path, key: Keys.raw))
     let other = TemporaryFolder()
     func loss() throws -> WriteAheadLog.Loss? {
@@ -75,7 +75,7 @@ import Testing
 
   @Test("What is not the store's own is named: tables, indexes, triggers, views, virtual tables")
   func foreignObjects() throws {
-    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
     let raw = RawSQLite(path, key: try Keys.raw)
     raw.execute(
       """
@@ -94,7 +94,7 @@ import Testing
 
   @Test("At most twenty faults of a check are named, and nothing of the content")
   func faultsAreBounded() throws {
-    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
     let raw = RawSQLite(path, key: try Keys.raw)
     for number in 1...50 { raw.execute("CREATE TABLE other\(number) (x)") }
     raw.close()
@@ -121,7 +121,7 @@ import Testing
         + "serverType = 's', destination = 'd', rowCount = 1, firstId = sentThroughId + 2, lastId = sentThroughId + 1",
     ])
   func senselessLedgers(change: String) throws {
-    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
     #expect(try faults("ledger").isEmpty)
     #expect(try RawSQLite(path, key: Keys.raw).execute(change) == 0)
     #expect(try !faults("ledger").isEmpty)
@@ -129,7 +129,7 @@ import Testing
 
   @Test("A batch in flight that fits the records is sound")
   func soundBatch() throws {
-    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
     try RawSQLite(path, key: Keys.raw).execute(
       "UPDATE upload_ledger SET idempotencyKey = 'k', digest = x'00', envelopeTime = 1, encoderVersion = 1, "
         + "serverType = 's', destination = 'd', rowCount = 1, firstId = sentThroughId + 1, lastId = sentThroughId + 1")
@@ -138,7 +138,7 @@ import Testing
 
   @Test("Records with the identity of another, and beyond the counter of ids, are found")
   func senselessRecords() throws {
-    _ = try SampleStore(path, key: Keys.raw, pages: 20)
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
     let raw = RawSQLite(path, key: try Keys.raw)
     raw.execute(
       "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'ios_notification'; UPDATE upload_ledger SET sentThroughId = 0"

@@ -83,6 +83,7 @@ extension SensorTests {
         config.completionHandler = { _, _ in isThere.withLock { $0 = DispatchQueue.getSpecific(key: key) == true } }
       }
       bench.sensor.sync()
+      bench.settle()
       queue.sync {}
       #expect(isThere.snapshot)
     }

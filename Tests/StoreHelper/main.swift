@@ -23,6 +23,8 @@ import com_awareframework_ios_sensor_notification
 //   store-helper upgrade DB KEYFILE               brings it to the library's format
 //   store-helper post URL [ca=PATH] [pin=PIN]… [cert=PATH key=PATH] [proxy=URL] [after-libcurl]    sends one request
 //   store-helper salvage DB KEYFILE DAMAGED       makes it of what the damaged store still gives
+//   store-helper app|extension DB KEYFILE FROM TO   hands the pushes FROM..<TO over as app or service extension
+//   store-helper group NAME KEYFILE               shares a store between a sensor and a recorder in that app group
 //   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
 //   store-helper sync DB KEYFILE HOST CA STUDYKEY [batch=N] [lease=SECONDS] [kill-after=ANSWERS] [remove]
 //                                                 sends what waits, printing a line a batch
@@ -189,6 +191,9 @@ do {
     if connection.isInTransaction { try connection.execute("COMMIT") }
     try connection.run("INSERT INTO item (text) VALUES ('theirs')")
     try connection.close()
+  case "app": Pushes.app(path, key, Int(arguments[3])!..<Int(arguments[4])!)
+  case "extension": Pushes.extension(path, key, Int(arguments[3])!..<Int(arguments[4])!)
+  case "group": Pushes.group(key, path)
   case "sync":
     try Sync.run(path, key, Array(arguments.dropFirst(3)))
   default:

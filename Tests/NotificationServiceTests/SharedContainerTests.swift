@@ -1,0 +1,168 @@
+import EncryptedSQLite
+import Foundation
+import NotificationStore
+import TestSupport
+import Testing
+import com_awareframework_ios_sensor_notification
+
+@testable import NotificationService
+
+@Suite("What app and extension share") struct SharedContainerTests {
+  private let folder = TemporaryFolder()
+
+  private func run(_ group: String) throws -> Program.Result {
+    try Program.run(
+      Program.helper, ["group", group, folder.write("key", Keys.rawText)], environment: ["XDG_DATA_HOME": folder.path])
+  }
+
+  @Test("Store and settings are in the group's folder, and the extension takes label and receipts from there")
+  func group() throws {
+    let container = folder.path("aware-groups/group.org.example")
+    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+    let result = try run("group.org.example")
+    #expect(result.status == 0)
+    #expect(result.lines.contains("label label of the app, receipts to https://localhost:1/receipt"))
+    // Nobody listens there.
+    #expect(result.lines.contains("failed connectionFailed"))
+    let store = try NotificationStore(.init(path: container + "/shared.sqlite", key: try Keys.raw))
+    let row = try #require(try store.notifications.page(limit: 2).first)
+    #expect(row.label == "label of the app" && row.title == "title" && row.deviceId == store.deviceId)
+    try store.close()
+    #expect(Set(try FileManager.default.contentsOfDirectory(atPath: container)) == ["shared.sqlite", "settings.json"])
+    let settings = try String(contentsOfFile: container + "/settings.json", encoding: .utf8)
+    #expect(!settings.contains(Keys.rawText) && settings.contains("label of the app"))
+  }
+
+  @Test(
+    "A group that is not there, or no name of one, is an error, and nothing is stored elsewhere",
+    arguments: ["group.org.example", "", ".", "..", "a/b"])
+  func unknown(_ name: String) throws {
+    let result = try run(name)
+    #expect(result.output.contains("failed invalidConfiguration"))
+    #expect(result.output.contains("there is no app group"))
+    #expect(folder.names == ["key"])
+  }
+}
+
+@Suite("A suspended sensor") struct SuspensionTests {
+  /// What the kernel's lock table and this process's own descriptors say of the folder's files.
+  private func isHeld(_ folder: TemporaryFolder) throws -> Bool {
+    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    if descriptors.contains(where: {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix(folder.path)
+        == true
+    }) {
+      return true
+    }
+    let table = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+    let inodes = try folder.names.compactMap {
+      (try FileManager.default.attributesOfItem(atPath: folder.path($0))[.systemFileNumber] as? NSNumber)?.intValue
+    }
+    return inodes.contains { table.contains(":\($0) ") }
+  }
+
+  private func sensor(_ folder: TemporaryFolder) -> NotificationSensor {
+    NotificationSensor(
+      NotificationSensor.Config().apply { config in
+        config.dbType = .sqlite
+        config.dbPath = folder.path("store")
+        config.dbEncryptionKey = Keys.rawText
+        config.callbackQueue = DispatchQueue(label: "callbacks")
+      }, log: { _ in })
+  }
+
+  private func push(_ sensor: NotificationSensor) -> UIBackgroundFetchResult? {
+    let result = Locked<UIBackgroundFetchResult?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    sensor.handleSilentPush(userInfo: ["aps": ["content-available": 1]]) { outcome in
+      result.replace(with: outcome)
+      done.signal()
+    }
+    done.wait()
+    return result.snapshot
+  }
+
+  @Test("holds no lock and no file, stores what comes all the same, and goes on after resume") func suspended() throws {
+    let folder = TemporaryFolder()
+    let sensor = sensor(folder)
+    sensor.start()
+    #expect(push(sensor) == .newData)
+    #expect(try isHeld(folder))
+    for round in 1...3 {
+      sensor.suspend()
+      #expect(try !isHeld(folder))
+      #expect(folder.names == ["store"])
+      #expect(push(sensor) == .newData)
+      sensor.suspend()
+      #expect(try !isHeld(folder))
+      sensor.resume()
+      #expect(push(sensor) == .newData)
+      let store = try NotificationStore(.init(path: folder.path("store"), key: try Keys.raw, access: .readOnly))
+      #expect(try store.silentPushes.count() == 1 + 2 * round)
+      try store.close()
+    }
+    sensor.suspend()
+  }
+
+  @Test("Between two calls no transaction is open: another process gets the write lock at once") func noTransaction()
+    throws
+  {
+    let folder = TemporaryFolder()
+    let sensor = sensor(folder)
+    sensor.start()
+    let other = try NotificationStore(.init(path: folder.path("store"), key: try Keys.raw))
+    func isFree() throws -> Bool {
+      try other.database.withWriter { connection in
+        try connection.execute("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK; PRAGMA busy_timeout = 5000")
+        return true
+      }
+    }
+    sensor.setDeviceToken(Data([1, 2]))
+    for body in [
+      { _ = self.push($0) }, { $0.set(label: "label") }, { $0.handle(ReceivedNotification(identifier: "a")) },
+      { $0.wipe() }, { $0.sync(force: true) }, { $0.resume() }, { $0.suspend() },
+    ] as [(NotificationSensor) -> Void] {
+      body(sensor)
+      let idle = DispatchSemaphore(value: 0)
+      sensor.whenIdle { idle.signal() }
+      idle.wait()
+      #expect(try isFree())
+    }
+    try other.close()
+  }
+
+  @Test("What the extension sealed meanwhile is taken in at resume") func takesIn() throws {
+    let folder = TemporaryFolder()
+    let sensor = sensor(folder)
+    sensor.start()
+    sensor.suspend()
+    try NotificationSpool(besideStore: folder.path("store")).append(
+      [.notification(NotificationData(timestamp: 5))], key: try Keys.raw)
+    sensor.resume()
+    sensor.suspend()
+    let store = try NotificationStore(.init(path: folder.path("store"), key: try Keys.raw, access: .readOnly))
+    #expect(try store.notifications.count() == 1)
+    try store.close()
+  }
+
+  @Test("Records that come while another holds the store are sealed beside it, and are in it afterwards") func sealed()
+    throws
+  {
+    let folder = TemporaryFolder()
+    let sensor = sensor(folder)
+    sensor.start()
+    #expect(push(sensor) == .newData)
+    let other = try Connection.open(folder.path("store"), key: try Keys.raw)
+    try other.execute("BEGIN IMMEDIATE")
+    #expect(push(sensor) == .newData)
+    #expect(NotificationSpool(besideStore: folder.path("store")).count() == 1)
+    try other.execute("ROLLBACK")
+    try other.close()
+    #expect(push(sensor) == .newData)
+    sensor.suspend()
+    let store = try NotificationStore(.init(path: folder.path("store"), key: try Keys.raw, access: .readOnly))
+    #expect(try store.silentPushes.count() == 3)
+    try store.close()
+    #expect(folder.names == ["store"])
+  }
+}

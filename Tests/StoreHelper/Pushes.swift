@@ -1,0 +1,82 @@
+import EncryptedSQLite
+import Foundation
+import NotificationService
+import NotificationStore
+import com_awareframework_ios_sensor_notification
+
+/// The pushes of one study, as its app and its service extension get them, each in a process of its own.
+enum Pushes {
+  private static func config(_ path: String, _ key: EncryptionKey) -> NotificationSensor.Config {
+    let config = NotificationSensor.Config()
+    config.dbType = .sqlite
+    config.dbPath = path
+    config.dbEncryptionKey = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    config.callbackQueue = DispatchQueue(label: "callbacks")
+    return config
+  }
+
+  /// Hands the pushes of `range` to a sensor, some at a time, and prints the number of the last that is safe.
+  static func app(_ path: String, _ key: EncryptionKey, _ range: Range<Int>) {
+    let sensor = NotificationSensor(config(path, key), log: { _ in })
+    sensor.start()
+    for start in stride(from: range.lowerBound, to: range.upperBound, by: 5) {
+      let numbers = start..<min(range.upperBound, start + 5)
+      let done = DispatchSemaphore(value: 0)
+      sensor.handle(
+        numbers.map { number in
+          PushPayload(
+            payload: ["aps": ["alert": ["title": "title", "body": "body \(number)"]]], identifier: "push-\(number)",
+            bundle: "", receivedAt: UnixTime.milliseconds())
+        }
+      ) { error in
+        if let error { say("failed \(error.code.rawValue)") } else { say("safe \(numbers.upperBound)") }
+        done.signal()
+      }
+      done.wait()
+    }
+    sensor.suspend()
+  }
+
+  /// Hands the pushes of `range` to the service extension's recorder, one after another, and prints the number of the last
+  /// that is safe, and how long each took in milliseconds.
+  static func `extension`(_ path: String, _ key: EncryptionKey, _ range: Range<Int>) {
+    let recorder = NotificationServiceRecorder(config(path, key), onError: { say("failed \($0.code.rawValue)") })
+    for number in range {
+      let done = DispatchSemaphore(value: 0)
+      let start = DispatchTime.now()
+      recorder.didReceive(
+        DeliveredNotification(
+          identifier: "push-\(number)", content: NotificationContent(title: "title", body: "body \(number)"),
+          interruptionLevel: 1)
+      ) { _ in
+        done.signal()
+      }
+      done.wait()
+      say("safe \(number + 1) \((DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1_000_000)")
+    }
+  }
+
+  /// Hands a push to a sensor in an app group, whose folder it prints.
+  static func group(_ key: EncryptionKey, _ identifier: String) {
+    let config = config("shared", key)
+    config.appGroupIdentifier = identifier
+    config.label = "label of the app"
+    config.deliveryReceiptURL = "https://localhost:1/receipt"
+    let sensor = NotificationSensor(config, log: { say($0) })
+    sensor.start()
+    sensor.suspend()
+    config.label = ""
+    config.deliveryReceiptURL = nil
+    let done = DispatchSemaphore(value: 0)
+    NotificationServiceRecorder(
+      config,
+      transform: { content, settings in
+        say("label \(settings?.label ?? "none"), receipts to \(settings?.deliveryReceiptURL ?? "none")")
+        return content
+      }, onError: { say("failed \($0.code.rawValue)") }
+    ).didReceive(DeliveredNotification(identifier: "push", content: NotificationContent(title: "title"))) { _ in
+      done.signal()
+    }
+    done.wait()
+  }
+}
