@@ -4,6 +4,8 @@ public struct Cipher: Sendable, Equatable {
   public let libraryVersion: String
   /// The major version whose defaults (page size, derivation, MAC) the file was written with.
   public let generation: Int
+  /// Whether the file's first 32 bytes are in the clear. See ``Connection/Options/hasReadableHeader``.
+  public internal(set) var hasReadableHeader = false
 
   /// What a file was written with in place of its generation's defaults.
   public struct Settings: Sendable, Equatable {
@@ -31,8 +33,10 @@ public struct Cipher: Sendable, Equatable {
   /// Whether the file has the format of an older SQLCipher than the library's own.
   public var isOlderThanLibrary: Bool { generation < Self.generation(of: libraryVersion) }
 
-  /// The generation of a file that is older than the library, which has to be told of it; nil for the library's own.
-  var olderGeneration: Int? { isOlderThanLibrary ? generation : nil }
+  /// What a connection to a file of this kind has to be told.
+  var format: FileFormat {
+    FileFormat(olderGeneration: isOlderThanLibrary ? generation : nil, hasReadableHeader: hasReadableHeader)
+  }
 
   static func generation(of version: String) -> Int {
     Int(version.prefix { $0.isNumber }) ?? 0

@@ -7,11 +7,12 @@ extension Connection {
   /// Writers go on meanwhile. Rows keep their ids, the file its header's numbers and its journal mode; the salt is a new
   /// one, or the key's.
   ///
+  /// - Parameter format: the copy's.
   /// - Parameter progress: told the part that is done, from 0 to 1, every few thousand pages; false ends the work.
-  /// - Throws: `cancelled`; `corrupt` at a page that cannot be read.
-  func backUp(to aside: String, key: EncryptionKey, progress: (Double) -> Bool) throws {
+  /// - Throws: `cancelled`; `corrupt` at a page that cannot be read; `readableHeaderUnavailable`.
+  func backUp(to aside: String, key: EncryptionKey, format: FileFormat, progress: (Double) -> Bool) throws {
     precondition(isInTransaction, "outside a transaction the copy would start anew with each write of another")
-    let target = try Connection.openNew(aside, key: key, generation: cipher.olderGeneration)
+    let target = try Connection.openNew(aside, key: key, format: format)
     do {
       // Nobody else knows the file, and an unfinished one is thrown away.
       try target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")

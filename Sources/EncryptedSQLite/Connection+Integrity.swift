@@ -85,7 +85,8 @@ extension Connection {
       sqlite3_key_v2(sink, "main", $0.baseAddress, Int32($0.count))
     }
     let size = try pageSize
-    let format = cipher.olderGeneration.map { "PRAGMA cipher_compatibility = \($0);" } ?? ""
+    // What goes nowhere needs no readable header.
+    let format = FileFormat(olderGeneration: cipher.format.olderGeneration).pragmas()
     let settings = """
       PRAGMA cipher_log_level = NONE; \(format)
       PRAGMA cipher_page_size = \(size); PRAGMA page_size = \(size);

@@ -22,11 +22,19 @@ extension Connection {
     public var busyTimeout: Double
     /// What the file is written with in place of the defaults.
     public var cipherSettings: Cipher.Settings
+    /// Whether a file that is made leaves its first 32 bytes in the clear; one that exists is opened as it is.
+    ///
+    /// For a file in a container that apps share on iOS. The system ends an app that holds a lock on such a file when it
+    /// is suspended, unless it sees by the file's first bytes that this is SQLite in the write-ahead log's mode. They tell
+    /// the page size, the number of pages and of changes. The salt is not in the file then: it takes SQLCipher 4 and a raw
+    /// key with its salt, otherwise it is `readableHeaderUnavailable`.
+    public var hasReadableHeader: Bool
 
     public init(
       access: Access = .readWrite, synchronous: Synchronous = .normal, busyTimeout: Double = 5,
-      cipherSettings: Cipher.Settings = .init()
+      cipherSettings: Cipher.Settings = .init(), hasReadableHeader: Bool = false
     ) {
+      self.hasReadableHeader = hasReadableHeader
       self.cipherSettings = cipherSettings
       self.access = access
       self.synchronous = synchronous
@@ -36,14 +44,14 @@ extension Connection {
 
   /// Opens the existing encrypted file at `path` and proves cipher and key by reading a page.
   ///
-  /// A file in the format of an older SQLCipher is opened as it is; ``cipher`` tells. The file is not changed by a
-  /// failure, whatever its kind.
+  /// A file in the format of an older SQLCipher is opened as it is, and so is one with a readable header; ``cipher``
+  /// tells. The file is not changed by a failure, whatever its kind.
   ///
   /// A store in a folder that this user cannot write, and that nobody has open, is read without locks: a connection
   /// that is kept beyond that can meet what a later writer changes under it.
   ///
   /// - Throws: `cipherUnavailable`, `notFound`, `notAFile`, `emptyFile`, `permissionDenied`, `readOnly`,
-  ///   `notEncrypted`, `wrongKey`, `corrupt`, `busy`.
+  ///   `notEncrypted`, `wrongKey`, `readableHeaderUnavailable` (on SQLCipher 3), `corrupt`, `busy`.
   public static func open(_ path: String, key: EncryptionKey, options: Options = Options()) throws -> Connection {
     try options.cipherSettings.check()
     let path = try FileSystem.absolute(path)
@@ -60,9 +68,10 @@ extension Connection {
 
   /// The connection to a new, empty file at `path`, which exists and has no bytes.
   ///
-  /// - Parameter generation: the format of an older SQLCipher; nil is the library's own.
-  static func openNew(_ path: String, key: EncryptionKey, generation: Int? = nil) throws -> Connection {
-    try attempt(path, key, Options(), olderGeneration: generation)
+  /// - Throws: `readableHeaderUnavailable`.
+  static func openNew(_ path: String, key: EncryptionKey, format: FileFormat = .init()) throws -> Connection {
+    try format.require(key, libraryVersion: libraryVersion())
+    return try attempt(path, key, Options(), format)
   }
 
   /// A database in memory, without a key, for work that never comes to rest: nothing of it is ever in a file.
@@ -105,21 +114,22 @@ extension Connection {
     _ path: String, _ key: EncryptionKey, _ options: Options, isImmutable: Bool = false
   ) throws -> Connection {
     do {
-      return try attempt(path, key, options, olderGeneration: nil, isImmutable)
+      return try attempt(path, key, options, nil, isImmutable)
     } catch let error as DatabaseError where error.code == .wrongKey {
       if isPlainSQLite(path) {
         throw DatabaseError(
           .notEncrypted, "\(path) is not encrypted: run encrypt to adopt it into an encrypted store, or check the path",
           sqliteCode: error.sqliteCode)
       }
-      for generation in olderGenerations(than: try libraryVersion()) {
+      let version = try libraryVersion()
+      for generation in olderGenerations(than: version) {
         do {
-          return try attempt(path, key, options, olderGeneration: generation, isImmutable)
+          return try attempt(path, key, options, FileFormat(olderGeneration: generation), isImmutable)
         } catch let error as DatabaseError where error.code == .wrongKey {
           continue
         }
       }
-      throw error
+      throw readableHeaderError(path, key, libraryVersion: version) ?? error
     }
   }
 
@@ -129,26 +139,19 @@ extension Connection {
     return current >= 4 ? (1..<current).reversed() : []
   }
 
+  /// - Parameter format: nil is the library's own, with a readable header where the file has one that this key can go with.
   private static func attempt(
-    _ path: String, _ key: EncryptionKey, _ options: Options, olderGeneration: Int?, _ isImmutable: Bool = false
+    _ path: String, _ key: EncryptionKey, _ options: Options, _ format: FileFormat?, _ isImmutable: Bool = false
   ) throws -> Connection {
     let handle = try isImmutable ? openImmutable(path) : openHandle(path, flags(path, options.access))
     var owner: Connection?
     do {
       sqlite3_busy_timeout(handle, Int32(min(max(0, options.busyTimeout), 1_000_000) * 1000))
       let version = try proveCipher(handle)
-      let connection = Connection(
-        handle: handle, path: path,
-        cipher: Cipher(libraryVersion: version, generation: olderGeneration ?? Cipher.generation(of: version)))
+      let connection = Connection(handle, path, version, format ?? .recognised(handle, key, libraryVersion: version))
       owner = connection
-      let status = key.withUnsafeBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
-      guard status == SQLITE_OK else { throw connection.error(status) }
-      silenceLog(handle)
-      if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
-      try connection.apply(options.cipherSettings)
-      // Reads and decrypts the first page, so that a wrong key fails here and not at the first row.
-      _ = try connection.integer("SELECT count(*) FROM sqlite_master")
-      connection.markProven()
+      try connection.give(key, options.cipherSettings)
+      try connection.proveKey()
       return connection
     } catch {
       if owner == nil { sqlite3_close_v2(handle) }
@@ -156,10 +159,33 @@ extension Connection {
     }
   }
 
-  /// After the generation, which sets both, and before anything is read.
-  func apply(_ settings: Cipher.Settings) throws {
+  convenience init(_ handle: OpaquePointer, _ path: String, _ libraryVersion: String, _ format: FileFormat) {
+    let generation = format.olderGeneration ?? Cipher.generation(of: libraryVersion)
+    var cipher = Cipher(libraryVersion: libraryVersion, generation: generation)
+    cipher.hasReadableHeader = format.hasReadableHeader
+    self.init(handle: handle, path: path, cipher: cipher)
+  }
+
+  /// Gives the key and what goes with it, before anything is read.
+  func give(_ key: EncryptionKey, _ settings: Cipher.Settings) throws {
+    let status = key.withUnsafeBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+    guard status == SQLITE_OK else { throw error(status) }
+    Self.silenceLog(handle)
+    try execute(cipher.format.pragmas())
+    // After the generation, which sets both.
     if let size = settings.pageSize { try execute("PRAGMA cipher_page_size = \(size)") }
     if let rounds = settings.kdfIterations { try execute("PRAGMA kdf_iter = \(rounds)") }
+  }
+
+  /// Reads and decrypts the first page, so that a wrong key fails here and not at the first row.
+  func proveKey() throws {
+    do {
+      _ = try integer("SELECT count(*) FROM sqlite_master")
+    } catch let error as DatabaseError where cipher.hasReadableHeader && error.sqliteCode == SQLITE_ERROR {
+      // SQLite finds its own header in the clear: a page that does not decrypt is not "no database" to it.
+      throw DatabaseError(.wrongKey, DatabaseError.wrongKeyText(path), sqliteCode: error.sqliteCode)
+    }
+    markProven()
   }
 
   /// A connection that only reads leaves a write-ahead log that it finds untouched. Where that is empty or absent, it is opened
@@ -216,7 +242,7 @@ extension Connection {
   }
 
   /// Before the key is given, and after: the first key of a process sets SQLCipher's log up anew.
-  private static func silenceLog(_ handle: OpaquePointer) {
+  static func silenceLog(_ handle: OpaquePointer) {
     sqlite3_exec(handle, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
   }
 

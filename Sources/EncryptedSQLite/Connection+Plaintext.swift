@@ -7,23 +7,8 @@ extension Connection {
   /// Takes no lock and makes no file. The file is read through SQLite: closing a descriptor of one's own would end the
   /// locks that this process has on the file.
   package static func isPlaintext(_ path: String) -> Bool {
-    hasPlainHeader(path) || isPlainSQLite(path)
-  }
-
-  /// An encrypted file with a readable header has the first 32 bytes of a plain one. The zeros that SQLite keeps further
-  /// on are encrypted there.
-  ///
-  /// A schema that cannot be read proves nothing: a kill may have left its newest pages in the log.
-  private static func hasPlainHeader(_ path: String) -> Bool {
-    guard let handle = try? openHandle(path, SQLITE_OPEN_READONLY) else { return false }
-    defer { sqlite3_close_v2(handle) }
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
-      let read = file.pointee.pMethods?.pointee.xRead
-    else { return false }
-    var header = [UInt8](repeating: 1, count: 100)
-    guard read(file, &header, Int32(header.count), 0) == SQLITE_OK else { return false }
-    return header.starts(with: Array("SQLite format 3\0".utf8)) && header[72..<92].allSatisfy { $0 == 0 }
+    // A schema that cannot be read proves nothing: a kill may have left its newest pages in the log.
+    plainBeginning(of: path)?.hasPlainZeros == true || isPlainSQLite(path)
   }
 
   /// Opens the plaintext file at `path` and waits for nobody's lock.

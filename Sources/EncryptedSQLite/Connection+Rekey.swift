@@ -54,16 +54,17 @@ extension Connection {
 
   /// Copies schema and rows, without the free pages between them, to the new, empty file at `aside` under `key`.
   ///
-  /// - Parameter generation: the copy's format, that of an older SQLCipher; nil is the library's own.
+  /// - Parameter format: the copy's.
   ///
   /// Tables keep their rows' ids where they have a column for them, and their AUTOINCREMENT counters.
   ///
-  /// - Throws: `cancelled` when `isInterrupted` says so, which is asked every few milliseconds.
+  /// - Throws: `readableHeaderUnavailable`; `cancelled` when `isInterrupted` says so, which is asked every few milliseconds.
   func export(
-    to aside: String, key: EncryptionKey, generation: Int?, isInterrupted: () -> Bool
+    to aside: String, key: EncryptionKey, format: FileFormat, isInterrupted: () -> Bool
   ) throws {
+    try format.require(key, libraryVersion: cipher.libraryVersion)
     try withInterruption(every: 10_000, isInterrupted) {
-      try attach(aside, key, generation)
+      try attach(aside, key, format)
       do {
         // Nobody else knows the file, and an unfinished one is thrown away.
         try execute("PRAGMA target.journal_mode = OFF; PRAGMA target.synchronous = OFF")
@@ -85,12 +86,12 @@ extension Connection {
     }
   }
 
-  private func attach(_ aside: String, _ key: EncryptionKey, _ generation: Int?) throws {
+  private func attach(_ aside: String, _ key: EncryptionKey, _ format: FileFormat) throws {
     try withStatement("ATTACH DATABASE ? AS target KEY ?") { statement in
       statement.bind(aside, at: 1)
       key.withUnsafeBytes { statement.bind(blob: $0, at: 2) }
       try statement.run()
     }
-    if let generation { try execute("PRAGMA target.cipher_compatibility = \(generation)") }
+    try execute(format.pragmas("target"))
   }
 }

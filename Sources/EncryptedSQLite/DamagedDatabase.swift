@@ -125,14 +125,16 @@ extension Connection {
     _ path: String, _ key: EncryptionKey, _ settings: Cipher.Settings, olderGeneration: Int?
   ) throws -> Connection {
     let version = try libraryVersion()
-    let connection = Connection(
-      handle: try openHandle(path, flags(path, .readOnly)), path: path,
-      cipher: Cipher(libraryVersion: version, generation: olderGeneration ?? Cipher.generation(of: version)))
-    try connection.execute("PRAGMA cipher_log_level = NONE")
-    let status = key.withUnsafeBytes { sqlite3_key_v2(connection.handle, "main", $0.baseAddress, Int32($0.count)) }
-    guard status == SQLITE_OK else { throw connection.error(status) }
-    if let olderGeneration { try connection.execute("PRAGMA cipher_compatibility = \(olderGeneration)") }
-    try connection.apply(settings)
+    let handle = try openHandle(path, flags(path, .readOnly))
+    let format =
+      olderGeneration.map { FileFormat(olderGeneration: $0) } ?? .recognised(handle, key, libraryVersion: version)
+    let connection = Connection(handle, path, version, format)
+    silenceLog(handle)
+    try connection.give(key, settings)
+    if format.hasReadableHeader {
+      // The first page need not decrypt for what is read below; a schema that is damaged behind it is another matter.
+      do { try connection.proveKey() } catch let error as DatabaseError where error.code == .corrupt {}
+    }
     try connection.execute(
       "PRAGMA cipher_log_level = NONE; PRAGMA temp_store = MEMORY; PRAGMA writable_schema = ON; PRAGMA query_only = ON")
     // Reads the first page and not the schema behind it.

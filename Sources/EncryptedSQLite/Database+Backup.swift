@@ -8,7 +8,8 @@ extension Database {
   ///   - backup: where the copy goes; nothing may be there.
   ///   - backupKey: the copy's key; nil means the file's own.
   ///   - progress: told the part that is done, from 0 to 1; false ends the work.
-  /// - Throws: `alreadyExists`, `diskFull`, `corrupt`, `cancelled`, and what opening throws; nothing is left over.
+  /// - Throws: `alreadyExists`, `diskFull`, `corrupt`, `cancelled`, `readableHeaderUnavailable` (the file has one, and
+  ///   `backupKey` brings no salt), and what opening throws; nothing is left over.
   public static func backUp(
     _ path: String, key: EncryptionKey, to backup: String, backupKey: EncryptionKey? = nil, busyTimeout: Double = 5,
     progress: (Double) -> Bool = { _ in true }
@@ -22,7 +23,7 @@ extension Database {
       // No longer than the copying: meanwhile the log cannot be emptied, and without a log nobody can write.
       let counts = try source.readTransaction {
         try FileSystem.requireSpace(try source.byteCount, beside: backup, for: "a backup of \(source.path)")
-        try source.backUp(to: aside, key: key.copy, progress: progress)
+        try source.backUp(to: aside, key: key.copy, format: source.cipher.format, progress: progress)
         return try TableCounts(source)
       }
       let copy = try FileState.ofCopy(aside, for: backup, key.copy, busyTimeout, expecting: counts)

@@ -41,7 +41,8 @@ extension Database {
     let outcome = try replacement.run(connection) {
       try TableCounts($0)
     } build: { connection, aside in
-      try connection.export(to: aside, key: key, generation: nil, isInterrupted: isInterrupted)
+      let format = FileFormat(hasReadableHeader: connection.cipher.hasReadableHeader)
+      try connection.export(to: aside, key: key, format: format, isInterrupted: isInterrupted)
     }
     try FileSystem.syncInPlace(connection.path)
     return CipherUpgradeReport(

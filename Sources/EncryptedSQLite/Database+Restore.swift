@@ -3,14 +3,15 @@ import Foundation
 extension Database {
   /// Puts a copy of a backup at `path`, in place of the file that may be there, for which nobody else may have that open.
   ///
-  /// The backup is proved before anything is changed, and the copy read back before it takes its place.
+  /// The backup is proved before anything is changed, and the copy read back before it takes its place. It has a readable
+  /// header where the file at `path` has one; where none is there, where the backup has.
   ///
   /// - Parameters:
   ///   - key: the key of the file at `path`, which the copy gets as well.
   ///   - backupKey: the backup's key; nil means the same.
   ///   - check: called with the backup, opened for reading; throws when it is not to be restored.
   /// - Throws: `corrupt` and what opening throws, for the backup and for a file at `path` that does not open under `key`;
-  ///   `busy`, `otherNames`, `diskFull`, `copyFailed`, `cancelled`. What is at `path` is as it was.
+  ///   `busy`, `otherNames`, `diskFull`, `copyFailed`, `cancelled`, `readableHeaderUnavailable`. What is at `path` is as it was.
   public static func restore(
     _ path: String, key: EncryptionKey, from backup: String, backupKey: EncryptionKey? = nil, busyTimeout: Double = 5,
     isInterrupted: @escaping () -> Bool = { false }, check: (Connection) throws -> Void = { _ in }
@@ -27,12 +28,14 @@ extension Database {
       try check(source)
       let counts = try TableCounts(source)
       try FileSystem.requireSpace(try source.byteCount, beside: path, for: "restoring \(path)")
-      let build = { (aside: String) in
-        try source.backUp(to: aside, key: key) { _ in !isInterrupted() }
+      let build = { (aside: String, hasReadableHeader: Bool) in
+        var format = source.cipher.format
+        format.hasReadableHeader = hasReadableHeader
+        try source.backUp(to: aside, key: key, format: format) { _ in !isInterrupted() }
       }
       let state =
         try FileStatus(path) == nil
-        ? publish(path, key, counts, busyTimeout, build)
+        ? publish(path, key, counts, busyTimeout) { try build($0, source.cipher.hasReadableHeader) }
         : replace(path, key, counts, busyTimeout, isInterrupted, build)
       try FileSystem.syncInPlace(path)
       return BackupReport(path: path, pages: state.pages, generation: state.generation, counts: state.counts.counts)
@@ -50,7 +53,7 @@ extension Database {
 
   private static func replace(
     _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double,
-    _ isInterrupted: @escaping () -> Bool, _ build: (String) throws -> Void
+    _ isInterrupted: @escaping () -> Bool, _ build: (String, Bool) throws -> Void
   ) throws -> FileState {
     let present: Connection
     do {
@@ -65,8 +68,8 @@ extension Database {
       what: "restoring \(path)", key: key, busyTimeout: busyTimeout, isInterrupted: isInterrupted
     ).run(present) { _ in
       counts
-    } build: { _, aside in
-      try build(aside)
+    } build: { present, aside in
+      try build(aside, present.cipher.hasReadableHeader)
     }.copy
   }
 }

@@ -10,7 +10,7 @@ extension Database {
   ///
   /// - Throws: `rotationUnconfirmed`: keep both keys, and call it again. Every other error means that the old key is in
   ///   force and that nothing was changed: `busy`, `diskFull`, `corrupt`,
-  ///   `rotationFailed`, and those of opening.
+  ///   `rotationFailed`, those of opening, and `readableHeaderUnavailable` for a key without salt to a file that has one.
   public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
     let rotation = { [path, options] (old: EncryptionKey) in
       KeyRotation(
@@ -25,6 +25,14 @@ extension Database {
     }
     let isCopied = rewriting || new.kind == .rawKeyWithSalt
     return try rotating(to: new, reading: !isCopied) { try rotation($0).run() }
+  }
+
+  /// That a file of this kind can have the key `new`, asked before that is put anywhere; true where it cannot be opened now.
+  ///
+  /// - Throws: `readableHeaderUnavailable`.
+  package func requireFitting(_ new: EncryptionKey) throws {
+    guard let cipher else { return }
+    try cipher.format.require(new, libraryVersion: cipher.libraryVersion)
   }
 
   /// Gives the file at `path` another key, or confirms that an earlier call has.

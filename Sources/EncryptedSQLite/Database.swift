@@ -36,7 +36,7 @@ public final class Database: Sendable {
     // Now, and not whenever the file is opened anew: one that is gone then was moved, and another in its place would
     // hide that.
     if creating, options.access == .readWrite, access(path, F_OK) != 0, errno == ENOENT {
-      _ = try Self.create(path, key: key, prepare: prepare)
+      _ = try Self.create(path, key: key, hasReadableHeader: options.hasReadableHeader, prepare: prepare)
     }
     let keys = KeysInForce(key, previous)
     self.keys = keys
@@ -72,15 +72,24 @@ public final class Database: Sendable {
 
   /// Makes a new encrypted file at `path`: complete, or not at all.
   ///
+  /// - Parameter hasReadableHeader: see ``Connection/Options/hasReadableHeader``.
   /// - Returns: false when another process made one first.
-  /// - Throws: what `prepare` throws; `notFound` for a missing folder, `permissionDenied`, `diskFull`.
-  public static func create(_ path: String, key: EncryptionKey, prepare: (Connection) throws -> Void) throws -> Bool {
-    try NewFile.publish(try FileSystem.absolute(path)) { try build($0, key: key, prepare: prepare) }
+  /// - Throws: what `prepare` throws; `notFound` for a missing folder, `permissionDenied`, `diskFull`,
+  ///   `readableHeaderUnavailable`.
+  public static func create(
+    _ path: String, key: EncryptionKey, hasReadableHeader: Bool = false, prepare: (Connection) throws -> Void
+  ) throws -> Bool {
+    try NewFile.publish(try FileSystem.absolute(path)) {
+      try build($0, key: key, hasReadableHeader: hasReadableHeader, prepare: prepare)
+    }
   }
 
   /// Makes the new, empty file at `aside`, which nobody else knows, an encrypted database.
-  package static func build(_ aside: String, key: EncryptionKey, prepare: (Connection) throws -> Void) throws {
-    let connection = try Connection.openNew(aside, key: key)
+  package static func build(
+    _ aside: String, key: EncryptionKey, hasReadableHeader: Bool = false, prepare: (Connection) throws -> Void
+  ) throws {
+    let connection = try Connection.openNew(
+      aside, key: key, format: FileFormat(hasReadableHeader: hasReadableHeader))
     // An unfinished one is thrown away: it needs neither a journal nor syncs.
     try connection.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
     try prepare(connection)

@@ -8,7 +8,7 @@ public struct EncryptionKey: Sendable {
     case passphrase
     /// 32 bytes, used as they are.
     case rawKey
-    /// 32 bytes of key and the 16 bytes of salt that the file begins with.
+    /// 32 bytes of key and the 16 bytes of salt that the file begins with, unless its header is readable.
     case rawKeyWithSalt
   }
 
@@ -47,21 +47,24 @@ public struct EncryptionKey: Sendable {
   }
 
   /// A new raw key from the system's cryptographic generator.
-  public static func random() -> Self {
-    let literal = SecureBytes(count: 67) { literal in
-      withUnsafeTemporaryAllocation(byteCount: 32, alignment: 16) { key in
+  ///
+  /// - Parameter salted: whether it brings a salt, as a store with a readable header needs it.
+  public static func random(salted: Bool = false) -> Self {
+    let count = salted ? 48 : 32
+    let literal = SecureBytes(count: 2 * count + 3) { literal in
+      withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { key in
         PlatformCrypto.random(into: key)
         literal[0] = UInt8(ascii: "x")
         literal[1] = UInt8(ascii: "'")
-        for index in 0..<32 {
+        for index in 0..<count {
           literal[2 + 2 * index] = Hexadecimal.digit(key[index] >> 4)
           literal[3 + 2 * index] = Hexadecimal.digit(key[index] & 15)
         }
-        literal[66] = UInt8(ascii: "'")
+        literal[2 * count + 2] = UInt8(ascii: "'")
         PlatformCrypto.wipe(key)
       }
     }
-    return Self(kind: .rawKey, material: literal)
+    return Self(kind: salted ? .rawKeyWithSalt : .rawKey, material: literal)
   }
 
   /// Calls `body` with the text form that ``init(bytes:)`` reads back: the passphrase, or the literal `x'…'`.

@@ -20,7 +20,7 @@ struct KeyRotation {
   }
 
   /// - Throws: `invalidArgument` (the new key is the old one), `busy`, `diskFull`, `corrupt`, `cancelled`,
-  ///   `rotationFailed`, and what opening throws: the old key is in force, and the file is as it was.
+  ///   `rotationFailed`, `readableHeaderUnavailable`, and what opening throws: the old key is in force, and the file is as it was.
   ///   `rotationUnconfirmed`: keep both keys, and run it again.
   func run() throws -> RotationReport {
     guard !old.isSameKey(as: new) else {
@@ -28,6 +28,7 @@ struct KeyRotation {
     }
     do {
       let connection = try open(old)
+      try connection.cipher.format.require(new, libraryVersion: connection.cipher.libraryVersion)
       return try options.isRewriting || new.kind == .rawKeyWithSalt ? rewrite(connection) : rotateInPlace(connection)
     } catch let error as DatabaseError where [.wrongKey, .keyChanged, .fileReplaced].contains(error.code) {
       // Another run has come before this one, or between its steps.
@@ -108,7 +109,7 @@ struct KeyRotation {
       try TableCounts($0)
     } build: { connection, aside in
       try connection.export(
-        to: aside, key: new, generation: connection.cipher.olderGeneration, isInterrupted: options.isInterrupted)
+        to: aside, key: new, format: connection.cipher.format, isInterrupted: options.isInterrupted)
     }
     do {
       try FileSystem.syncFolder(of: path)

@@ -18,6 +18,9 @@ public final class NotificationStore: Sendable {
     public var access: Connection.Access
     /// Whether an absent store is made, if `access` allows writing.
     public var creating: Bool
+    /// Whether a store that is made leaves its first 32 bytes in the clear, for a container that apps share on iOS. See
+    /// ``EncryptedSQLite/Connection/Options/hasReadableHeader``.
+    public var hasReadableHeader: Bool
     public var synchronous: Connection.Synchronous
     /// Rows older than this, in seconds, are deleted once they are sent; nil keeps them.
     public var maximumAge: TimeInterval?
@@ -32,7 +35,7 @@ public final class NotificationStore: Sendable {
 
     public init(
       path: String, key: EncryptionKey, previousKey: EncryptionKey? = nil, access: Connection.Access = .readWrite,
-      creating: Bool = true,
+      creating: Bool = true, hasReadableHeader: Bool = false,
       synchronous: Connection.Synchronous = .normal, maximumAge: TimeInterval? = nil, deletesUnsentRows: Bool = false,
       deviceId: String? = nil, migrator: SchemaMigrator = SchemaMigrator()
     ) {
@@ -41,6 +44,7 @@ public final class NotificationStore: Sendable {
       self.previousKey = previousKey
       self.access = access
       self.creating = creating
+      self.hasReadableHeader = hasReadableHeader
       self.synchronous = synchronous
       self.maximumAge = maximumAge
       self.deletesUnsentRows = deletesUnsentRows
@@ -73,7 +77,9 @@ public final class NotificationStore: Sendable {
     let migrator = configuration.migrator
     database = try Database(
       path: configuration.path, key: configuration.key, previous: configuration.previousKey,
-      options: .init(access: configuration.access, synchronous: configuration.synchronous),
+      options: .init(
+        access: configuration.access, synchronous: configuration.synchronous,
+        hasReadableHeader: configuration.hasReadableHeader),
       creating: configuration.creating
     ) { connection in
       if configuration.isGuest {
@@ -99,9 +105,12 @@ public final class NotificationStore: Sendable {
 
   /// Makes a new store at `path`: complete, or not at all.
   ///
+  /// - Parameter hasReadableHeader: see ``Configuration/hasReadableHeader``.
   /// - Returns: false when there is a file already, which is left as it is.
-  public static func create(_ path: String, key: EncryptionKey, migrator: SchemaMigrator = .init()) throws -> Bool {
-    try Database.create(path, key: key) { try migrator.migrate($0) }
+  public static func create(
+    _ path: String, key: EncryptionKey, hasReadableHeader: Bool = false, migrator: SchemaMigrator = .init()
+  ) throws -> Bool {
+    try Database.create(path, key: key, hasReadableHeader: hasReadableHeader) { try migrator.migrate($0) }
   }
 
   /// Whether the store is under the previous key: a rotation was cut short, and could not be finished yet.

@@ -35,7 +35,8 @@ public struct StoreSalvage {
           try DamagedDatabase(damaged, key: key, copy: copy, settings: settings, isInterrupted: isInterrupted)
         }
         defer { try? source.connection.close() }
-        try Database.build(aside, key: key) { target in
+        let hasReadableHeader = source.connection.cipher.hasReadableHeader
+        try Database.build(aside, key: key, hasReadableHeader: hasReadableHeader) { target in
           // A journal in memory would keep a copy of every page.
           try target.execute("PRAGMA journal_mode = OFF")
           report = try naming(damaged) {

@@ -95,6 +95,7 @@ public struct StoreVerification: Sendable {
   private static func rawFaults(_ connection: Connection) throws -> [String] {
     let raw = try connection.rawFaults()
     var faults: [String] = []
+    faults += try connection.readableHeaderFaults()
     if raw.excess != 0 { faults.append("the file ends \(raw.excess) bytes after its last page") }
     // A page that was freed before it was ever written may be one.
     if raw.zeroPages > Int(try connection.integer("PRAGMA freelist_count") ?? 0) {

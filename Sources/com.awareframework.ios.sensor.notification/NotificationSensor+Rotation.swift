@@ -29,6 +29,8 @@ extension NotificationSensor {
   private static func rotate(
     _ store: NotificationStore, to new: EncryptionKey, _ config: Config
   ) throws -> RotationReport {
+    // A key that never fits would stay staged.
+    try store.database.requireFitting(new)
     let keys = try ConfiguredKeys(config)
     if case .kept(let keyStore)? = keys { try keyStore.stage(new) }
     let report: RotationReport

@@ -102,8 +102,9 @@ private struct NewKeyFile {
     }
     if let key = try staged.readStaged() { return key }
     // A slip in a name or a key shows before a key is made for it.
-    try Connection.open(database, key: old, options: .init(access: .readOnly)).close()
-    let key = EncryptionKey.random()
+    let connection = try Connection.open(database, key: old, options: .init(access: .readOnly))
+    let key = EncryptionKey.random(salted: connection.cipher.hasReadableHeader)
+    try connection.close()
     do {
       try staged.stage(key)
     } catch let error as DatabaseError where error.code == .alreadyExists {

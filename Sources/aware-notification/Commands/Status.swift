@@ -22,7 +22,8 @@ enum Status: Command {
     [
       "path": status.path, "jsonVersion": status.jsonVersion, "currentJsonVersion": status.currentVersion,
       "cipherVersion": status.cipher.libraryVersion, "fileFormat": status.cipher.generation,
-      "journalMode": status.journalMode, "fileSize": status.fileSize, "logSize": status.logSize,
+      "readableHeader": status.cipher.hasReadableHeader, "journalMode": status.journalMode, "fileSize": status.fileSize,
+      "logSize": status.logSize,
       "counts": Dictionary(uniqueKeysWithValues: status.tables.map { ($0.name, $0.count) }),
       "pending": Dictionary(
         uniqueKeysWithValues: status.tables.compactMap { table in table.pending.map { (table.name, $0) } }),
@@ -65,7 +66,8 @@ enum Status: Command {
       store: \(status.path.escapingControls)
       jsonVersion: \(status.jsonVersion)\(isCurrent ? "" : " (migrate brings it to \(status.currentVersion))")
       cipher: SQLCipher \(status.cipher.libraryVersion), file format \(status.cipher.generation)\
-      \(isOlder ? " (written by an older SQLCipher; it is used as it is)" : "")
+      \(isOlder ? " (written by an older SQLCipher; it is used as it is)" : "")\
+      \(status.cipher.hasReadableHeader ? "\nheader: readable" : "")
       size: \(status.fileSize) bytes, write-ahead log \(status.logSize) bytes (journal mode \(status.journalMode))
       \(tables.joined(separator: "\n"))
 
