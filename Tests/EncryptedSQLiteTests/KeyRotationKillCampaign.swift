@@ -22,14 +22,23 @@ struct KeyRotationKillCampaign {
     try Campaign.run(keeping: folder, copy) { try kill(each, seed) }
   }
 
-  private func kill(_ each: Case, _ seed: Int) throws {
+  @Test(
+    "With a readable header both keys bring their salt, and the file is copied",
+    .enabled(if: ReadableHeader.isAvailable, "it takes SQLCipher 4"), arguments: [true, false])
+  func readableHeader(hasLog: Bool) throws {
+    let each = Case(old: Keys.saltedText, new: KeyRotationTests.otherKeys[1], hasLog: hasLog, isRewriting: false)
+    try Campaign.run(keeping: folder, copy) { try kill(each, 77, hasReadableHeader: true) }
+  }
+
+  private func kill(_ each: Case, _ seed: Int, hasReadableHeader: Bool = false) throws {
     var random = SeededGenerator(seed: UInt64(seed))
-    let store = try RotatedStore(from: each.old, to: each.new, hasLog: each.hasLog)
+    let store = try RotatedStore(
+      from: each.old, to: each.new, hasLog: each.hasLog, hasReadableHeader: hasReadableHeader)
     let arguments = store.arguments(in: folder, isRewriting: each.isRewriting)
     let operations = try #require(Self.operations[each.hasLog]?[each.isCopied])
     var seconds: Double?
     var outcomes: [RotatedStore.Force: Int] = [:]
-    let count = each.hasPassphrase ? Campaign.count(10) / 10 : Campaign.count(3)
+    let count = each.hasPassphrase ? Campaign.count(10) / 10 : Campaign.count(hasReadableHeader ? 12 : 3)
     for round in 0..<count {
       try store.restore(in: folder)
       let place = (Double(round) + Double.random(in: 0..<1, using: &random)) / Double(count)

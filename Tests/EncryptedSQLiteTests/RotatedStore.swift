@@ -10,6 +10,7 @@ final class RotatedStore {
   let old: EncryptionKey
   let new: EncryptionKey
   let rows: [String]
+  let hasReadableHeader: Bool
   /// Holds the file as it was before, at rest.
   private let original = TemporaryFolder()
   private let keys = TemporaryFolder()
@@ -24,13 +25,17 @@ final class RotatedStore {
   }
 
   /// - Parameter isLarge: whether it is more than SQLite's cache holds, so that pages are written before the commit.
-  init(from old: String, to new: String, hasLog: Bool = true, isLarge: Bool = false) throws {
+  init(
+    from old: String, to new: String, hasLog: Bool = true, isLarge: Bool = false, hasReadableHeader: Bool = false
+  ) throws {
+    self.hasReadableHeader = hasReadableHeader
     (self.old, self.new) = (try EncryptionKey(old), try EncryptionKey(new))
     _ = keys.write("old", old)
     _ = keys.write("new", new)
     let path = original.path(Self.name)
-    try SmallStore.make(path, self.old)
-    let raw = RawSQLite(path, key: self.old)
+    try SmallStore.make(path, self.old, hasReadableHeader: hasReadableHeader)
+    let raw =
+      hasReadableHeader ? RawSQLite.withReadableHeader(path, key: self.old) : RawSQLite(path, key: self.old)
     for _ in 0..<(isLarge ? 25 : 1) { #expect(raw.execute(SmallStore.noise) == SQLITE_OK) }
     // Free pages, as a deletion leaves them.
     #expect(raw.execute("DELETE FROM item WHERE id % 400 BETWEEN 300 AND 340") == SQLITE_OK)
@@ -61,6 +66,7 @@ final class RotatedStore {
       do {
         let connection = try Connection.open(folder.path(Self.name), key: force == .old ? old : new)
         fitting.append(force)
+        try #require(connection.cipher.hasReadableHeader == hasReadableHeader, place)
         try #require(try SmallStore.texts(connection) == rows + more, place)
         if let row {
           try connection.run("INSERT INTO item (text) VALUES (?)", .text(row))

@@ -50,6 +50,20 @@ extension SensorTests {
       #expect(bench.observer.errors.snapshot.isEmpty)
     }
 
+    @Test(
+      "A key that a store with a readable header cannot have is not even staged",
+      .enabled(if: ReadableHeader.isAvailable))
+    func keyWithoutSalt() throws {
+      let keyStore = FileKeyStore(path: bench.folder.path("key"))
+      try KeyFile.create(keyStore.path, Keys.salted)
+      #expect(try NotificationStore.create(bench.path, key: Keys.salted, hasReadableHeader: true))
+      bench.config.dbEncryptionKey = nil
+      bench.config.encryptionKeyStore = keyStore
+      #expect(try #require(try rotate(newText)).failure?.code == .readableHeaderUnavailable)
+      #expect(try keyStore.load().staged == nil)
+      #expect(bench.push(["n": 1]) == .newData)
+    }
+
     @Test("A rotation that is not possible leaves the old key, and says why") func refused() throws {
       _ = bench.push(["n": 1])
       let keyFile = bench.folder.write("key", Keys.rawText)

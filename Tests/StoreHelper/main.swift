@@ -5,7 +5,7 @@ import com_awareframework_ios_sensor_notification
 
 // Does to a store what an app would, in a process of its own that a test may stop or kill.
 //
-//   store-helper open|create|read DB KEYFILE      prints "ok", or the error's code
+//   store-helper open|create|read DB KEYFILE [--readable-header]     prints "ok", or the error's code
 //   store-helper create-slowly DB KEYFILE         says "preparing" in the new file, and goes on when its input ends
 //   store-helper insert DB KEYFILE COUNT          looks a row up and inserts it, COUNT times
 //   store-helper pairs DB KEYFILE                 inserts two rows a transaction until its input ends, and prints the
@@ -56,7 +56,9 @@ do {
   case "open":
     try NotificationStore(.init(path: path, key: key, creating: false)).close()
   case "create":
-    try NotificationStore(.init(path: path, key: key)).close()
+    try NotificationStore(
+      .init(path: path, key: key, hasReadableHeader: arguments.contains("--readable-header"))
+    ).close()
   case "create-slowly":
     let isFirst = try Database.create(path, key: key) { connection in
       try connection.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, text TEXT)")

@@ -10,8 +10,10 @@ public enum SmallStore {
     """
 
   /// Makes a file at `path` that holds `texts`, closed.
-  public static func make(_ path: String, _ key: EncryptionKey, _ texts: [String] = ["one", "two"]) throws {
-    let isNew = try Database.create(path, key: key) { connection in
+  public static func make(
+    _ path: String, _ key: EncryptionKey, _ texts: [String] = ["one", "two"], hasReadableHeader: Bool = false
+  ) throws {
+    let isNew = try Database.create(path, key: key, hasReadableHeader: hasReadableHeader) { connection in
       try connection.execute(schema)
       for text in texts { try connection.run("INSERT INTO item (text) VALUES (?)", .text(text)) }
     }
@@ -44,12 +46,15 @@ public enum SmallStore {
 /// Damage done to a file on purpose.
 public enum Damage {
   /// Changes one bit of the byte at `offset`.
-  public static func flipBit(_ path: String, at offset: Int) throws {
+  public static func flipBit(_ path: String, at offset: Int) throws { try flip(path, bit: 0, at: offset) }
+
+  /// - Parameter bit: 0 is the lowest.
+  public static func flip(_ path: String, bit: Int, at offset: Int) throws {
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     defer { try? file.close() }
     try file.seek(toOffset: UInt64(offset))
     let byte = try file.read(upToCount: 1)?.first ?? 0
     try file.seek(toOffset: UInt64(offset))
-    try file.write(contentsOf: [byte ^ 1])
+    try file.write(contentsOf: [byte ^ 1 << bit])
   }
 }
