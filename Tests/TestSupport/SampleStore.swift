@@ -8,16 +8,19 @@ public struct SampleStore {
   public let pageSize: Int
   public let pages: Int
 
-  public init(_ path: String, key: EncryptionKey, pages wanted: Int = 300) throws {
+  public init(
+    _ path: String, key: EncryptionKey, pages wanted: Int = 300, hasReadableHeader: Bool = false
+  ) throws {
     self.path = path
-    let store = try NotificationStore(.init(path: path, key: key))
+    let store = try NotificationStore(.init(path: path, key: key, hasReadableHeader: hasReadableHeader))
     let pageSize = Int(try store.database.read { try $0.integer("PRAGMA page_size") } ?? 0)
     self.pageSize = pageSize
     var generator = SeededGenerator(seed: 5)
     func text(_ length: Int) -> String {
       String((0..<length).map { _ in "abcdefghijklmnop".randomElement(using: &generator) ?? "a" })
     }
-    while try store.database.read({ try $0.pageCount }) < wanted {
+    // At least once: with small pages a store without rows has some twenty.
+    repeat {
       try store.notifications.insert(
         (0..<10).map { number in
           var data = NotificationData(timestamp: 1_764_460_861_000 + Int64(number))
@@ -28,7 +31,7 @@ public struct SampleStore {
         })
       try store.silentPushes.insert([SilentPushData(payload: text(2 * pageSize)), SilentPushData(payload: text(10))])
       try store.tokens.insert((0..<3).map { _ in NotificationTokenData(token: text(pageSize / 10)) })
-    }
+    } while try store.database.read({ try $0.pageCount }) < wanted
     try store.database.write { connection in
       for table in NotificationStore.tables {
         let last = try connection.integer("SELECT max(id) FROM \(table)") ?? 0
