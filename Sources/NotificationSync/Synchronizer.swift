@@ -142,7 +142,7 @@ public final class Synchronizer: Sendable {
 
   // MARK: The lease
 
-  /// - Returns: how many rows wait.
+  /// - Returns: how many ids wait.
   private func begin(_ lease: UploadLease) async throws -> Int {
     let now = clock.now()
     let duration = leaseMilliseconds
@@ -153,7 +153,7 @@ public final class Synchronizer: Sendable {
           "another process syncs this store now: leave it to that one, or try again in \((expires - now) / 1000 + 1) seconds"
         )
       }
-      return try UploadTable.all.reduce(0) { try $0 + UploadLedger($1.name, connection).pending() }
+      return try UploadTable.all.reduce(0) { try $0 + UploadLedger($1.name, connection).pendingIds() }
     }
   }
 
@@ -205,7 +205,7 @@ package struct SyncLog: Sendable {
   package init(write: @escaping @Sendable (Level, String) -> Void = { _, _ in }) { self.write = write }
 }
 
-/// Tells how far a sync is.
+/// Tells how far a sync is, by ids, for which no row need be counted.
 final class SyncProgress: Sendable {
   private let total: Int
   private let sent = Locked(0)
@@ -216,10 +216,11 @@ final class SyncProgress: Sendable {
     self.tell = tell
   }
 
-  func add(_ rows: Int) {
+  /// - Parameter ids: from the first row of a batch to its last.
+  func add(_ ids: ClosedRange<Int64>) {
     guard let tell else { return }
     let sum = sent.withLock { sum in
-      sum += rows
+      sum += ids.count
       return sum
     }
     // Rows that came meanwhile are sent as well. The end is told once, when it is the end.

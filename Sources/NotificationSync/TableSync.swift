@@ -247,7 +247,8 @@ struct TableSync {
   private mutating func answered(_ verdict: Verdict, _ outgoing: Outgoing) async throws -> (
     TableUpload.Change, TableUpload.Next
   ) {
-    let failures = try await record { try $0.state().attempts }
+    var failures = 0
+    if case .later = verdict { failures = try await record { try $0.state().attempts } }
     if case .proven(let duplicates) = verdict { report.duplicates += duplicates }
     return upload.answered(
       verdict, outgoing.batch, failures: failures, now: synchronizer.clock.now(), chance: synchronizer.clock.chance())
@@ -301,7 +302,7 @@ struct TableSync {
       report.batches += 1
       report.removed += removed
       report.error = nil
-      progress.add(batch.rowCount)
+      progress.add(batch.firstId...batch.lastId)
       log(.info, "\(batch.rowCount) rows were taken, \(batch.firstId) to \(batch.lastId)")
     case .fail(let error, _):
       report.error = error

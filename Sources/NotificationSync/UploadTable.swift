@@ -8,7 +8,7 @@ package struct UploadTable: Sendable {
   /// Those of them that the public sensor's layout has.
   package let publicColumns: [String]
 
-  private init<Record: AwareRecord>(_ record: Record.Type) {
+  init<Record: AwareRecord>(_ record: Record.Type) {
     name = Record.databaseTableName
     columns = Record.columns
     let ours = ["recordId", "timezoneOffset", "source"]
