@@ -16,6 +16,7 @@ let package = Package(
         "RawC",
         .product(name: "EncryptedSQLite", package: "com.awareframework.ios.sensor.notification"),
         .product(name: "NotificationStore", package: "com.awareframework.ios.sensor.notification"),
+        .product(name: "NotificationSync", package: "com.awareframework.ios.sensor.notification"),
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -129,9 +129,15 @@ public final class Statement {
   public func withText<Result>(
     at index: Int32, _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
   ) rethrows -> Result {
+    try body(textInPlace(at: index))
+  }
+
+  /// As ``withText(at:_:)``, valid until the column is read as something else or the statement steps: for who reads so many
+  /// that a closure for each would count.
+  package func textInPlace(at index: Int32) -> UnsafeBufferPointer<UInt8> {
     // The text first, then its length: the order that sqlite3_column_bytes documents.
     let start = sqlite3_column_text(handle, index)
-    return try body(UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, index))))
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, index)))
   }
 
   /// Calls `body` with the column's bytes where SQLite holds them; valid inside `body` only.

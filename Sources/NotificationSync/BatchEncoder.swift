@@ -14,8 +14,10 @@ final class BatchEncoder {
   private let format: BatchFormat
   private let byteLimit: Int
   private let columnNames: [String]
-  /// What stands before each value: `"name":`, after the first with a comma before it.
-  private let keys: [[UInt8]]
+  /// What stands before the values, one after the other: `{"id":`, `,"timestamp":` and so on; without `{` for columns.
+  private let keys = ByteBuffer()
+  /// Where each of them ends.
+  private let keyEnds: [Int]
   private let body = ByteBuffer(capacity: 1 << 16)
   /// One row before it is form-encoded.
   private let scratch = ByteBuffer()
@@ -33,7 +35,11 @@ final class BatchEncoder {
     self.format = format
     self.byteLimit = byteLimit
     columnNames = (format.hasID ? ["id"] : []) + columns
-    keys = columnNames.enumerated().map { Array(($0 == 0 ? "" : ",").utf8) + Array("\"\($1)\":".utf8) }
+    keyEnds = columnNames.enumerated().map { [keys] index, name in
+      keys.append(index > 0 ? "," : format.body == .columns ? "" : "{")
+      keys.append("\"\(name)\":")
+      return keys.count
+    }
     self.columns = format.body == .columns ? columnNames.map { _ in ByteBuffer() } : []
     switch format.body {
     case .rows, .columns:
@@ -95,8 +101,10 @@ final class BatchEncoder {
   /// The body; the encoder is of no more use then.
   func finish() -> [UInt8] {
     if format.body == .columns {
-      for (key, values) in zip(keys, columns) {
-        body.append(key)
+      var start = 0
+      for (end, values) in zip(keyEnds, columns) {
+        body.append(keys.bytes(start..<end))
+        start = end
         body.append(UInt8(ascii: "["))
         body.append(values.bytes)
         body.append(UInt8(ascii: "]"))
@@ -109,11 +117,13 @@ final class BatchEncoder {
   // MARK: Values
 
   private func write(_ row: Statement, to buffer: ByteBuffer, percent: Bool) -> Outcome {
-    buffer.append(UInt8(ascii: "{"))
     // The statement has `id` first, whether it goes out or not.
     let offset: Int32 = format.hasID ? 0 : 1
-    for (index, key) in keys.enumerated() {
-      buffer.append(key)
+    var start = 0
+    for index in keyEnds.indices {
+      let end = keyEnds[index]
+      buffer.append(keys.bytes(start..<end))
+      start = end
       if let reason = Self.append(row, Int32(index) + offset, to: buffer, percent: percent) {
         return .impossible("\(columnNames[index]) \(reason)")
       }
@@ -138,7 +148,7 @@ final class BatchEncoder {
   private static func append(_ row: Statement, _ index: Int32, to buffer: ByteBuffer, percent: Bool) -> String? {
     switch row.kind(at: index) {
     case .text:
-      return row.withText(at: index) { buffer.append(json: $0, escapingPercent: percent) } ? nil : "is not UTF-8"
+      return buffer.append(json: row.textInPlace(at: index), escapingPercent: percent) ? nil : "is not UTF-8"
     case .integer: buffer.append(decimal: row.int64(at: index))
     case .null: buffer.append("null")
     case .real:

@@ -13,6 +13,11 @@ final class ByteBuffer {
 
   var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start, count: count) }
 
+  @inline(__always)
+  func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(start: start + range.lowerBound, count: range.count)
+  }
+
   func truncate(to count: Int) { self.count = count }
 
   @inline(__always)

@@ -20,8 +20,10 @@ public struct TestAuthority: Sendable {
 
   /// One for all tests that need none of their own, for making one takes its time; and a server's certificate of it.
   public static var shared: (authority: TestAuthority, identity: Identity) { get throws { try made.get() } }
+  private static let sharedFolder = TemporaryFolder()
   private static let made = Result {
-    let authority = try TestAuthority(in: TemporaryFolder())
+    atexit { try? FileManager.default.removeItem(atPath: TestAuthority.sharedFolder.path) }
+    let authority = try TestAuthority(in: sharedFolder)
     return (authority: authority, identity: try authority.leaf())
   }
 

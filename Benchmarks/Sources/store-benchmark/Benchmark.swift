@@ -16,9 +16,14 @@ struct Benchmark {
   let isQuick: Bool
   private let key = EncryptionKey.random()
 
-  func run() throws {
+  func run(onlyUploads: Bool) throws {
     print("SQLCipher \(try Connection.libraryVersion()), raw key, WAL; \(rounds) rounds in turn")
     print("Files in \(folder), for FULL in \(diskFolder)\n")
+    if !onlyUploads { try stores() }
+    try UploadBenchmark(folder: folder, rounds: rounds, count: scaled(100_000)).run()
+  }
+
+  private func stores() throws {
     print(Measure.heading)
     try batchInsert()
     try scan()
@@ -29,6 +34,7 @@ struct Benchmark {
     try pushIntake()
     try opening()
     try RotationBenchmark(folder: folder, rounds: isQuick ? 1 : 3, size: scaled(100_000_000)).run()
+    print("")
   }
 
   private func scaled(_ count: Int) -> Int { isQuick ? count / 10 : count }

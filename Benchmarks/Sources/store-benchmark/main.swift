@@ -2,8 +2,8 @@
 import Foundation
 
 let arguments = CommandLine.arguments.dropFirst()
-guard arguments.allSatisfy({ $0 == "--quick" }) else {
-  FileHandle.standardError.write(Data("usage: store-benchmark [--quick]\n".utf8))
+guard arguments.allSatisfy({ ["--quick", "--uploads"].contains($0) }) else {
+  FileHandle.standardError.write(Data("usage: store-benchmark [--quick] [--uploads]\n".utf8))
   exit(2)
 }
 let memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
@@ -18,7 +18,8 @@ do {
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
   }
-  try Benchmark(folder: folders[0], diskFolder: folders[1], rounds: 5, isQuick: !arguments.isEmpty).run()
+  try Benchmark(folder: folders[0], diskFolder: folders[1], rounds: 5, isQuick: arguments.contains("--quick")).run(
+    onlyUploads: arguments.contains("--uploads"))
   removeFolders()
 } catch {
   removeFolders()
