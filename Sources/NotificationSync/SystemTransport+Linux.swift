@@ -11,7 +11,9 @@
   /// - Note: `@unchecked Sendable`: `handle` and `multi` are used on `queue` only, but for `curl_multi_wakeup`, which any
   ///   thread may call.
   package final class SystemTransport: HTTPTransport, @unchecked Sendable {
-    private let queue = DispatchQueue(label: "SystemTransport")
+    /// Of another class than the store's queues: on Linux those of one class may wait for a thread that serves this one,
+    /// and the next batch is written while one is on its way.
+    private let queue = DispatchQueue(label: "SystemTransport", qos: .userInitiated)
     private let handle: CurlHandle
     private let multi: UnsafeMutableRawPointer
     private let proxy: String?
