@@ -4,44 +4,34 @@
   import UserNotifications
 
   /// Puts a proxy in front of the notification center's delegate.
-  ///
-  /// - Note: `@unchecked Sendable`: `active` and `retired` are guarded by `lock`.
-  final class SystemPushIntegration: PushIntegration, @unchecked Sendable {
-    private let lock = NSLock()
-    private var active: NotificationDelegateProxy?
-    /// Proxies that another delegate was put in front of, which may still call them: from then on they only pass on.
-    private var retired: [NotificationDelegateProxy] = []
+  final class SystemPushIntegration: PushIntegration {
+    private let place = DelegatePlace()
+    private let center: () -> UNUserNotificationCenter?
 
     /// A program without a bundle has no notification center; asking for it would end the program.
-    private var center: UNUserNotificationCenter? { Bundle.main.bundleIdentifier == nil ? nil : .current() }
+    init(
+      _ center: @escaping () -> UNUserNotificationCenter? = { Bundle.main.bundleIdentifier == nil ? nil : .current() }
+    ) {
+      self.center = center
+    }
 
     func install(_ receive: @escaping @Sendable (ReceivedNotification) -> Void) {
-      lock.lock()
-      defer { lock.unlock() }
-      guard let center, active == nil else { return }
-      let proxy = NotificationDelegateProxy(previous: center.delegate, receive)
-      active = proxy
-      center.delegate = proxy
+      guard let center = center() else { return }
+      place.install(in: center, receive) { NotificationDelegateProxy($0) }
     }
 
-    func remove() {
-      lock.lock()
-      defer { lock.unlock() }
-      guard let center, let proxy = active else { return }
-      active = nil
-      proxy.stop()
-      if center.delegate === proxy {
-        center.delegate = proxy.previous
-      } else {
-        retired.append(proxy)
-      }
-    }
+    func remove() { place.remove() }
 
     func requestPermission(_ report: @escaping @Sendable (String?) -> Void) {
-      center?.requestAuthorization(options: [.alert, .sound, .badge]) { _, error in report(error.map { "\($0)" }) }
+      center()?.requestAuthorization(options: [.alert, .sound, .badge]) { _, error in report(error.map { "\($0)" }) }
     }
+  }
 
-    deinit { remove() }
+  extension UNUserNotificationCenter: DelegateHolder {
+    var heldDelegate: AnyObject? {
+      get { delegate }
+      set { delegate = newValue as? any UNUserNotificationCenterDelegate }
+    }
   }
 
   extension ReceivedNotification {
