@@ -32,7 +32,11 @@ extension NotificationSensor {
       return { @Sendable (done: Double) in queue.value.async { carried.value(done, nil) } }
     }
     let log = syncLog
+    let uploads = uploads
     let task = uploads.run {
+      // A phone that is laid aside would be suspended in the middle of it, with the store open.
+      let activity = BackgroundActivity("AWARE: sending records", stop: uploads.cancel)
+      defer { activity.end() }
       // A store handle of its own: the sensor's may be closed and opened meanwhile.
       let store = try await sensor.value.openSecondStore()
       defer { try? store.close() }
