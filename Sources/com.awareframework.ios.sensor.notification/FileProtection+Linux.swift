@@ -1,4 +1,4 @@
-#if !canImport(Darwin)
+#if !canImport(Security)
   /// How the system protects a store's files beyond their encryption.
   enum FileProtection {
     /// Nothing here.

@@ -120,7 +120,9 @@ package struct StoreSettings: @unchecked Sendable {
       var configuration = NotificationStore.Configuration(
         path: path, key: key, creating: false, synchronous: config.synchronous)
       configuration.isGuest = true
-      return try NotificationStore(configuration)
+      let store = try NotificationStore(configuration)
+      FileProtection.apply(to: path)
+      return store
     }
     do {
       return try open(key)
@@ -132,7 +134,9 @@ package struct StoreSettings: @unchecked Sendable {
 
   /// Seals `entries` beside the store. See ``NotificationStore/NotificationSpool/append(_:key:)``.
   package func spool(_ entries: [SpoolEntry]) throws {
-    try NotificationSpool(besideStore: FileSystem.absolute(path())).append(entries, key: keys.loadExisting().key)
+    let path = try FileSystem.absolute(self.path())
+    try NotificationSpool(besideStore: path).append(entries, key: keys.loadExisting().key)
+    FileProtection.apply(to: path)
   }
 
   /// A store in the format of an older SQLCipher: upgraded where that is configured, and used as it is otherwise.
