@@ -18,6 +18,8 @@ import PackageDescription
   ]
   let cryptography: [Target.Dependency] = []
   let network: [Target.Dependency] = []
+  let privacyManifest: [Resource] = [.process("PrivacyInfo.xcprivacy")]
+  let applesFiles: [String] = []
 #else
   let dependencies: [Package.Dependency] = []
   let cLibraries: [Target] = [
@@ -27,6 +29,8 @@ import PackageDescription
   ]
   let cryptography: [Target.Dependency] = ["COpenSSL"]
   let network: [Target.Dependency] = ["CCurl", "COpenSSL"]
+  let privacyManifest: [Resource] = []
+  let applesFiles = ["PrivacyInfo.xcprivacy"]
 #endif
 
 let package = Package(
@@ -50,12 +54,13 @@ let package = Package(
     // The dots make the module's name com_awareframework_ios_sensor_notification.
     .target(
       name: "com.awareframework.ios.sensor.notification",
-      dependencies: ["EncryptedSQLite", "NotificationStore", "NotificationSync"]),
+      dependencies: ["EncryptedSQLite", "NotificationStore", "NotificationSync"], exclude: applesFiles,
+      resources: privacyManifest),
     .target(
       name: "NotificationService",
       dependencies: [
         "EncryptedSQLite", "NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification",
-      ]),
+      ], exclude: applesFiles, resources: privacyManifest),
     .executableTarget(
       name: "aware-notification",
       dependencies: [
