@@ -20,6 +20,87 @@ import Testing
     #expect(Hexadecimal.text(PlatformCrypto.sha256(Array(message.utf8).lazy.map { $0 })) == digest)
   }
 
+  /// RFC 4231, sections 4.2, 4.3 and 4.7: a short key, a text as key, a key longer than a block. And without a message.
+  @Test(arguments: [
+    (
+      String(repeating: "0b", count: 20), "4869205468657265",
+      "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+    ),
+    (
+      "4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
+      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    ),
+    (
+      String(repeating: "aa", count: 131),
+      "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579204669727374",
+      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+    ),
+    ("6b", "", "8bb990c40a7d61cb97597a942125025be50ac8beb74436e3735b98893a7f6620"),
+  ])
+  func hmac(_ key: String, _ message: String, _ code: String) {
+    let (key, message) = (bytes(key), bytes(message))
+    let result = key.withUnsafeBytes { key in message.withUnsafeBytes { PlatformCrypto.hmacSHA256($0, key: key) } }
+    #expect(Hexadecimal.text(result) == code)
+  }
+
+  /// Test cases 13 to 16 for AES-256 of McGrew and Viega, "The Galois/Counter Mode of Operation", appendix B.
+  @Test(arguments: [
+    Sealing(key: zeros(32), nonce: zeros(12), result: "530f8afbc74536b9a963b4f1c4cb738b"),
+    Sealing(
+      key: zeros(32), nonce: zeros(12), plaintext: zeros(16),
+      result: "cea7403d4d606b6e074ec5d3baf39d18d0d1c8a799996bf0265b98b5d48ab919"),
+    Sealing(
+      key: longKey, nonce: "cafebabefacedbaddecaf888", plaintext: longText + "1aafd255",
+      result: longResult + "898015adb094dac5d93471bdec1a502270e3cc6c"),
+    Sealing(
+      key: longKey, nonce: "cafebabefacedbaddecaf888", plaintext: longText,
+      data: "feedfacedeadbeeffeedfacedeadbeefabaddad2", result: longResult + "76fc6ece0f4e1768cddf8853bb2d551b"),
+  ])
+  func sealing(_ example: Sealing) {
+    let (key, nonce, plaintext) = (bytes(example.key), bytes(example.nonce), bytes(example.plaintext))
+    let (data, result) = (bytes(example.data), bytes(example.result))
+    func open(_ sealed: [UInt8], _ data: [UInt8]) -> [UInt8]? {
+      sealed.withUnsafeBytes { sealed in
+        key.withUnsafeBytes { PlatformCrypto.open(sealed, key: $0, nonce: nonce, authenticating: data) }
+      }
+    }
+    let sealed = plaintext.withUnsafeBytes { plaintext in
+      key.withUnsafeBytes { PlatformCrypto.seal(plaintext, key: $0, nonce: nonce, authenticating: data) }
+    }
+    #expect(sealed == result)
+    #expect(open(sealed, data) == plaintext)
+    for index in sealed.indices {
+      var changed = sealed
+      changed[index] ^= 1
+      #expect(open(changed, data) == nil)
+    }
+    #expect(open(sealed, data + [0]) == nil)
+    #expect(open(sealed.dropLast(), data) == nil)
+    #expect(open([], data) == nil)
+  }
+
+  struct Sealing {
+    let key: String
+    let nonce: String
+    var plaintext = ""
+    var data = ""
+    let result: String
+  }
+
+  private static func zeros(_ count: Int) -> String { String(repeating: "00", count: count) }
+  private static let longKey = String(repeating: "feffe9928665731c6d6a8f9467308308", count: 2)
+  private static let longText =
+    "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39"
+  private static let longResult =
+    "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662"
+
+  private func bytes(_ text: String) -> [UInt8] {
+    let digits = Array(text.utf8)
+    return stride(from: 0, to: digits.count, by: 2).map {
+      Hexadecimal.value(digits[$0]) << 4 | Hexadecimal.value(digits[$0 + 1])
+    }
+  }
+
   static func random(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       buffer.initialize(repeating: 0)
