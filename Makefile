@@ -4,6 +4,7 @@
 # make test-sqlcipher4   the same on SQLCipher 4, unpacked beside an installed 3.4.1
 # make torture           the campaigns of kills and power cuts at length, with counts (CAMPAIGN=500: hours)
 # make torture-sqlcipher4  the same on SQLCipher 4
+# make apple-check       what of the sources is for Apple's systems, compiled and tested against stubs (part of make test)
 # make lint | bench | sanitize | build | embed
 
 # The tests run one after another: many start processes and wait for them, which in parallel would starve the others.
@@ -17,7 +18,7 @@ CAMPAIGN ?= 50
 # A campaign is a suite whose name ends so; each stops at its first loss.
 CAMPAIGNS := --filter 'Campaign/'
 
-.PHONY: setup build demo test test-sqlcipher4 torture torture-sqlcipher4 lint bench sanitize embed
+.PHONY: setup build demo test test-sqlcipher4 torture torture-sqlcipher4 lint bench sanitize embed apple-check
 
 setup:
 	@Scripts/setup $(SQLCIPHER)
@@ -31,6 +32,10 @@ demo: setup
 
 test: setup
 	$(SWIFT) test --no-parallel
+	@SWIFT=$(SWIFT) Scripts/apple-check
+
+apple-check: setup
+	@SWIFT=$(SWIFT) Scripts/apple-check
 
 test-sqlcipher4: setup
 	@Scripts/private-sqlcipher $(PRIVATE)

@@ -50,6 +50,8 @@
       guard let staged = try read(.staged) else { return }
       try staged.withUnsafeBytes { bytes in
         let status = SecItemUpdate(query(.current) as CFDictionary, [kSecValueData: Data(bytes)] as CFDictionary)
+        // Somebody removed the current one: the staged one is all there is.
+        if status == errSecItemNotFound { return try add(staged, .current) }
         guard status == errSecSuccess else { throw Self.error(status) }
       }
       try discard()

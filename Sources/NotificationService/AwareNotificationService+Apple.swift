@@ -1,4 +1,5 @@
 #if canImport(UserNotifications)
+  import EncryptedSQLite
   import Foundation
   import NotificationStore
   import UserNotifications
@@ -27,15 +28,26 @@
     /// Is told what went wrong, on any thread.
     open func onError(_ error: AwareNotificationError) { NSLog("%@", "\(NotificationSensor.TAG): \(error.message)") }
 
-    private lazy var recorder: NotificationServiceRecorder = {
-      let service = Unowned(self)
+    private let made = Locked<NotificationServiceRecorder?>(nil)
+
+    /// Made when the first notification comes, on whatever thread that is.
+    private var recorder: NotificationServiceRecorder {
+      made.withLock { made in
+        let recorder = made ?? makeRecorder()
+        made = recorder
+        return recorder
+      }
+    }
+
+    private func makeRecorder() -> NotificationServiceRecorder {
+      let service = WeakService(self)
       return NotificationServiceRecorder(
         makeConfiguration(),
         transform: { content, settings in
           guard let service = service.object else { return content }
           return try await service.transform(content, settings: settings)
         }, onError: { service.object?.onError($0) })
-    }()
+    }
 
     open override func didReceive(
       _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
@@ -47,11 +59,11 @@
       }
     }
 
-    open override func serviceExtensionTimeWillExpire() { recorder.serviceExtensionTimeWillExpire() }
+    open override func serviceExtensionTimeWillExpire() { made.snapshot?.serviceExtensionTimeWillExpire() }
   }
 
   /// - Note: `@unchecked Sendable`: a weak reference may be read on any thread, and is not changed.
-  private final class Unowned: @unchecked Sendable {
+  private final class WeakService: @unchecked Sendable {
     weak var object: AwareNotificationService?
     init(_ object: AwareNotificationService) { self.object = object }
   }

@@ -1,4 +1,4 @@
-#if canImport(Darwin)
+#if canImport(Security)
   import EncryptedSQLite
   import Foundation
 
@@ -11,9 +11,10 @@
 
     /// - Throws: `invalidArgument` when the running program is not in such a group.
     public init(_ identifier: String) throws {
-      // Asking for the defaults alone would give private ones for an unknown group.
+      // Asking for the defaults alone would give private ones for an unknown group. macOS names a folder for any group, which
+      // cannot be used then.
       guard let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier),
-        let defaults = UserDefaults(suiteName: identifier)
+        FileManager.default.isWritableFile(atPath: url.path), let defaults = UserDefaults(suiteName: identifier)
       else {
         throw DatabaseError(
           .invalidArgument,

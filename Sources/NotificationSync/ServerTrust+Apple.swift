@@ -71,17 +71,14 @@
     /// nil for a key of any other kind: it matches no pin.
     private static func publicKeyInfo(_ certificate: SecCertificate) -> [UInt8]? {
       guard let key = SecCertificateCopyKey(certificate), let bytes = SecKeyCopyExternalRepresentation(key, nil),
-        let attributes = SecKeyCopyAttributes(key) as? [CFString: Any],
-        let type = attributes[kSecAttrKeyType] as? String, let size = attributes[kSecAttrKeySizeInBits] as? Int
+        let attributes = SecKeyCopyAttributes(key) as? [String: Any],
+        let type = attributes[kSecAttrKeyType as String] as? String,
+        let size = attributes[kSecAttrKeySizeInBits as String] as? Int
       else { return nil }
-      let algorithm: PublicKeyInfo.Algorithm
-      switch (type, size) {
-      case (kSecAttrKeyTypeRSA as String, _): algorithm = .rsa
-      case (kSecAttrKeyTypeECSECPrimeRandom as String, 256): algorithm = .p256
-      case (kSecAttrKeyTypeECSECPrimeRandom as String, 384): algorithm = .p384
-      case (kSecAttrKeyTypeECSECPrimeRandom as String, 521): algorithm = .p521
-      default: return nil
-      }
+      let curves: [Int: PublicKeyInfo.Algorithm] = [256: .p256, 384: .p384, 521: .p521]
+      let isRSA = type == kSecAttrKeyTypeRSA as String
+      let isCurve = type == kSecAttrKeyTypeECSECPrimeRandom as String
+      guard let algorithm = isRSA ? .rsa : isCurve ? curves[size] : nil else { return nil }
       return PublicKeyInfo.der(algorithm, key: bytes as Data)
     }
   }

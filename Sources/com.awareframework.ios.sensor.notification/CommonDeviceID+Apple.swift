@@ -1,4 +1,4 @@
-#if canImport(Darwin)
+#if canImport(Security)
   import Foundation
 
   /// The device id that AWARE sensors on one device share, where the public AWARE core keeps it.

@@ -1,4 +1,4 @@
-#if !canImport(Darwin)
+#if !canImport(Security)
   /// The device id that AWARE sensors on one device share.
   enum CommonDeviceID {
     /// None here: each store has its own.

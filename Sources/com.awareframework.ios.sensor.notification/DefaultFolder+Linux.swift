@@ -1,4 +1,4 @@
-#if !canImport(Darwin)
+#if !canImport(Security)
   import EncryptedSQLite
   import Foundation
 

@@ -5,70 +5,7 @@ import TestSupport
 import Testing
 import com_awareframework_ios_sensor_notification
 
-// The README's Swift, word for word, compiled. UIKit's types are small stand-ins here.
-
-class UIResponder {}
-@MainActor final class UIApplication {
-  func registerForRemoteNotifications() {}
-  struct LaunchOptionsKey: Hashable {}
-}
-@MainActor protocol UIApplicationDelegate {}
-/// Whatever gives the app its key.
-private func keyFromYourKeychain() -> String { Keys.rawText }
-
-// README: begin
-class AppDelegate: UIResponder, UIApplicationDelegate {
-  let notificationSensor = NotificationSensor(
-    NotificationSensor.Config().apply { config in
-      config.dbType = Engine.DatabaseType.sqlite
-      config.dbEncryptionKey = keyFromYourKeychain()
-      config.sensorObserver = Observer()
-    })
-
-  func application(
-    _ application: UIApplication, didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
-  ) -> Bool {
-    notificationSensor.start()
-    application.registerForRemoteNotifications()
-    return true
-  }
-
-  func application(
-    _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data
-  ) {
-    notificationSensor.setDeviceToken(deviceToken)
-  }
-
-  func application(
-    _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
-    fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
-  ) {
-    notificationSensor.handleSilentPush(userInfo: userInfo, fetchCompletionHandler: completionHandler)
-  }
-}
-
-class Observer: NotificationObserver {
-  func onNotificationReceived(data: NotificationData) {
-    print("Notification:", data.title, data.body)
-  }
-
-  func onDeviceTokenUpdated(data: NotificationTokenData) {
-    print("APNs token:", data.token)
-  }
-
-  func onSilentPushReceived(data: SilentPushData) {
-    print("Silent push payload:", data.payload)
-  }
-
-  func onCommandReceived(command: NotificationCommand, data: SilentPushData) {
-    print("Command:", command.rawValue)
-  }
-
-  func onError(_ error: AwareNotificationError) {
-    print("Not stored:", error.message)
-  }
-}
-// README: end
+// The README's Swift, word for word, compiled. What belongs into an app or its extension is compiled by Scripts/apple-check.
 
 extension SensorTests {
   @Suite("The README") struct Readme {
@@ -103,8 +40,15 @@ extension SensorTests {
       // README: end
     }
 
-    @Test("Every Swift block of the README is one that is compiled here") func compiled() throws {
+    /// What an app's or an extension's blocks are known by.
+    private static let words = [
+      "UNNotificationServiceExtension", "AwareNotificationService", "AppDelegate", "KeychainKeyStore",
+    ]
+
+    @Test("Every Swift block of the README is compiled, here or by Scripts/apple-check") func compiled() throws {
       let readme = try String(contentsOfFile: Program.root + "/README.md", encoding: .utf8)
+      let script = try String(contentsOfFile: Program.root + "/Scripts/apple-check", encoding: .utf8)
+      #expect(script.contains("/" + Self.words.joined(separator: "|") + "/"))
       let source = try String(contentsOfFile: #filePath, encoding: .utf8)
       let compiled = source.components(separatedBy: "// README: " + "begin\n").dropFirst().map { part in
         let lines = part.components(separatedBy: "// README: " + "end")[0].split(
@@ -114,11 +58,7 @@ extension SensorTests {
         return lines.map { String($0.dropFirst(indent)) + "\n" }.joined()
       }
       let blocks = readme.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
-      // The others need Apple's own types.
-      let isApples = { (block: String) in
-        block.contains("AwareNotificationService") || block.contains("KeychainKeyStore")
-      }
-      #expect(blocks.filter { !isApples($0) } == Array(compiled))
+      #expect(blocks.filter { block in !Self.words.contains { block.contains($0) } } == Array(compiled))
     }
   }
 }

@@ -1,0 +1,70 @@
+// swift-tools-version: 6.0
+import Foundation
+import PackageDescription
+
+// Compiles the package's sources for Apple's systems against stubs of Apple's modules, and tests them on Linux. The stubs
+// declare what is used, as its documentation has it, and fake what the tests need. It is no proof that the sources compile
+// or run on Apple's systems.
+
+/// The files of one folder that are for other systems.
+func others(_ folder: String, prefix: String = "") -> [String] {
+  let files = try? FileManager.default.contentsOfDirectory(atPath: Context.packageDirectory + "/" + folder)
+  return (files ?? []).filter { $0.hasSuffix("+Linux.swift") || $0.hasSuffix(".xcprivacy") }.map { prefix + $0 }
+}
+
+// On Apple's systems Foundation has what the stub of that name adds here, and files import Foundation alone.
+let checked: [SwiftSetting] = [.unsafeFlags(["-warnings-as-errors"])]
+let apple: [SwiftSetting] = [
+  .unsafeFlags(["-warnings-as-errors", "-Xfrontend", "-import-module", "-Xfrontend", "AppleFoundation"])
+]
+
+func stub(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Stubs/" + name, swiftSettings: checked)
+}
+
+let package = Package(
+  name: "AppleSources",
+  targets: [
+    stub("CoreFoundationTypes"),
+    stub("Security", ["CoreFoundationTypes"]),
+    stub("AppleFoundation", ["CoreFoundationTypes", "Security"]),
+    stub("CryptoKit", ["COpenSSL"]),
+    stub("UserNotifications", ["AppleFoundation"]),
+    stub("UIKit", ["AppleFoundation"]),
+
+    .systemLibrary(name: "CSQLCipher", path: "Sources/CSQLCipher", pkgConfig: "sqlcipher"),
+    .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "libcrypto"),
+    .target(
+      name: "EncryptedSQLite", dependencies: ["CSQLCipher", "CryptoKit", "Security", "AppleFoundation"],
+      path: "Sources/EncryptedSQLite", exclude: others("Sources/EncryptedSQLite"), swiftSettings: apple),
+    .target(
+      name: "NotificationStore", dependencies: ["EncryptedSQLite", "AppleFoundation"],
+      path: "Sources/NotificationStore", exclude: others("Sources/NotificationStore"), swiftSettings: apple),
+    .target(
+      name: "NotificationSync", dependencies: ["NotificationStore", "Security", "AppleFoundation"],
+      path: "Sources/NotificationSync", exclude: others("Sources/NotificationSync"), swiftSettings: apple),
+    // The proxy needs Objective-C: a stand-in is beside the sources.
+    .target(
+      name: "com.awareframework.ios.sensor.notification",
+      dependencies: ["NotificationSync", "UIKit", "UserNotifications", "Security", "AppleFoundation"],
+      path: "Facade",
+      exclude: others("Facade/Sources", prefix: "Sources/") + ["Sources/NotificationDelegateProxy+Apple.swift"],
+      swiftSettings: apple),
+    .target(
+      name: "NotificationService",
+      dependencies: ["com.awareframework.ios.sensor.notification", "UserNotifications", "AppleFoundation"],
+      path: "Sources/NotificationService", exclude: others("Sources/NotificationService"), swiftSettings: apple),
+    // The README's blocks for apps and extensions, which Scripts/apple-check puts there.
+    .target(
+      name: "Readme", dependencies: ["NotificationService", "UIKit", "UserNotifications"], path: "Readme",
+      swiftSettings: apple),
+    .testTarget(
+      name: "AppleSourcesTests",
+      dependencies: [
+        "NotificationService", "com.awareframework.ios.sensor.notification", "NotificationSync", "NotificationStore",
+        "EncryptedSQLite", "Security", "UserNotifications", "AppleFoundation", "Readme",
+      ],
+      path: "Tests", swiftSettings: apple),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,1 @@
+../../EncryptedSQLiteTests/PlatformCryptoTests.swift
