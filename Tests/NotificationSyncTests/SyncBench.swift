@@ -143,6 +143,19 @@ final class SyncBench {
     #expect(verification.checks.flatMap(\.faults) == [])
   }
 
+  /// Waits until `condition` holds; after 15 seconds that is a failure, and not a hang.
+  static func wait(until condition: () async throws -> Bool) async throws {
+    for _ in 0..<3000 {
+      if try await condition() { return }
+      try await Task.sleep(nanoseconds: 5_000_000)
+    }
+    throw Failure(description: "what was waited for did not come")
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
   // MARK: Rows
 
   static let notifications = "ios_notification"
@@ -208,11 +221,7 @@ final class SyncBench {
 extension ScriptedServer {
   /// Waits until it got so many requests.
   func waitForRequests(_ count: Int) async throws {
-    for _ in 0..<3000 {
-      if requests().count >= count { return }
-      try await Task.sleep(nanoseconds: 5_000_000)
-    }
-    Issue.record("the server got \(requests().count) requests and not \(count)")
+    try await SyncBench.wait { requests().count >= count }
   }
 
   /// Of each request its rows' bodies, as numbers.

@@ -55,9 +55,8 @@ import Testing
     let bench = try SyncBench()
     try bench.add(20)
     let server = try bench.script(.acknowledge.with { $0.delay = 0.3 }, .acknowledge)
-    let processes = try (0..<3).map { _ in
-      try Program.start(Program.helper, bench.helperArguments("batch=10"))
-    }
+    let arguments = bench.helperArguments("batch=10")
+    let processes = try (0..<3).map { _ in try Program.start(Program.helper, arguments) }
     let results = processes.map { $0.finish() }
     #expect(results.filter { $0.lines.last == "ok" }.count >= 1)
     #expect(results.allSatisfy { [["ok"], ["syncBusy"]].contains($0.lines.suffix(1)) }, "\(results)")
@@ -104,11 +103,11 @@ import Testing
     try await server.waitForRequests(1)
     let other = try bench.synchronizer()
     var refusals = 0
-    while try bench.state().batch != nil {
+    try await SyncBench.wait {
       if case .failure(let error as SyncError) = await SyncBench.result(other), error.code == .syncBusy {
         refusals += 1
       }
-      try await Task.sleep(nanoseconds: 20_000_000)
+      return try bench.state().batch == nil
     }
     #expect(try await task.value.sent == 5 && refusals > 10)
     #expect(server.requests().count == 1)

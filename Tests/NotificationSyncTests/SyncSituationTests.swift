@@ -94,6 +94,22 @@ import Testing
     #expect(try await bench.sync().sent == 10)
   }
 
+  @Test("A store gets another key while a batch is on its way, and the sync goes on")
+  func rotatedMeanwhile() async throws {
+    let bench = try SyncBench()
+    bench.settings.batchSize = 4
+    try bench.add(10)
+    let server = try bench.script(.acknowledge.with { $0.delay = 0.3 }, .acknowledge)
+    let synchronizer = try bench.synchronizer()
+    let task = Task { await SyncBench.result(synchronizer) }
+    try await server.waitForRequests(1)
+    _ = try bench.store.rotateEncryptionKey(to: EncryptionKey("x'" + String(repeating: "3", count: 64) + "'"))
+    let result = await task.value
+    try bench.check(result)
+    #expect(try result.get().sent == 10)
+    #expect(server.bodies.flatMap { $0 } == Array(0..<10))
+  }
+
   // MARK: Wiping
 
   @Test("After a wipe nothing of the old rows is sent, and the sync under way ends with an error")
@@ -143,7 +159,7 @@ import Testing
     synchronizer = try bench.synchronizer()
     let second = Task { [synchronizer] in await SyncBench.result(synchronizer) }
     try await server.waitForRequests(1)
-    while try bench.state().attempts == 0 { try await Task.sleep(nanoseconds: 1_000_000) }
+    try await SyncBench.wait { try bench.state().attempts > 0 }
     try bench.store.wipe()
     try bench.check(await second.value)
     #expect(server.requests().count == 1)
@@ -202,7 +218,7 @@ import Testing
     try bench.execute(Self.makesUnreadable)
     let synchronizer = try bench.synchronizer()
     let task = Task { await SyncBench.result(synchronizer) }
-    while receiver.rawRequests.isEmpty { try await Task.sleep(nanoseconds: 5_000_000) }
+    try await SyncBench.wait { !receiver.rawRequests.isEmpty }
     #expect(try bench.state().batch?.rowCount == 9)
     try bench.execute(Self.repairs)
     #expect(try bench.store.requeue() == 1)
