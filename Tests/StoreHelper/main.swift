@@ -35,11 +35,12 @@ func say(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
-/// The most memory that this process had, in KiB.
+/// The most memory that this process had, in KiB. Not by `getrusage`, whose maximum counts what the parent had when it
+/// started this one.
 func peakMemory() -> Int {
-  var usage = rusage()
-  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-  return usage.ru_maxrss
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+  return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
 }
 
 let arguments = Array(CommandLine.arguments.dropFirst())
