@@ -45,7 +45,9 @@ public struct ReadableHeader: Equatable, Sendable {
       connection.executescript("CREATE TABLE item (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO item (text) VALUES ('one'), ('two'); PRAGMA journal_mode = WAL")
       """
     let result = try Program.run(Program.python, ["-c", script, path], input: key + "\n")
-    precondition(result.status == 0, result.errors)
+    guard result.status == 0 else {
+      throw CocoaError(.fileWriteUnknown, userInfo: [NSDebugDescriptionErrorKey: result.errors])
+    }
   }
 }
 
