@@ -17,12 +17,11 @@
       // The activity lasts until the block returns. For the news that its time is over the block is called a second time,
       // and the program may be suspended when that returns: by then the work should have let go of its files.
       ProcessInfo.processInfo.performExpiringActivity(withReason: reason) { isExpired in
-        if isExpired {
-          stop()
-          _ = work.wait(timeout: .now() + Self.grace)
-        } else {
-          work.wait()
-        }
+        guard isExpired else { return work.wait() }
+        // The news may come when the work has just ended.
+        guard work.wait(timeout: .now()) == .timedOut else { return }
+        stop()
+        _ = work.wait(timeout: .now() + Self.grace)
       }
     }
 
