@@ -2,6 +2,11 @@ import CSQLCipher
 
 /// Files whose first bytes are those of a plain one, and tell what they are.
 extension Connection {
+  /// Whether the linked library reads and makes files with a readable header: SQLCipher 4 and newer.
+  package static var librarySupportsReadableHeaders: Bool {
+    (try? libraryVersion()).map { Cipher.generation(of: $0) >= 4 } ?? false
+  }
+
   private static let sizeLookedAt = 100
 
   /// The file's first bytes as they are on the disk; nil where it has not as many.

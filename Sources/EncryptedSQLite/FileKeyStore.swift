@@ -3,8 +3,13 @@ import Foundation
 /// Keeps a key in a file that only this user can read (mode 0600), and a staged one beside it, at `<path>.staged`.
 public struct FileKeyStore: EncryptionKeyStore {
   public let path: String
+  private let makesSaltedKeys: Bool
 
-  public init(path: String) { self.path = path }
+  /// - Parameter makesSaltedKeys: whether ``create()`` makes keys with a salt, as a store with a readable header needs them.
+  public init(path: String, makesSaltedKeys: Bool = false) {
+    self.path = path
+    self.makesSaltedKeys = makesSaltedKeys
+  }
 
   package var stagedPath: String { path + ".staged" }
 
@@ -20,7 +25,7 @@ public struct FileKeyStore: EncryptionKeyStore {
   }
 
   public func create() throws -> EncryptionKey {
-    let key = EncryptionKey.random()
+    let key = EncryptionKey.random(salted: makesSaltedKeys)
     try KeyFile.create(path, key)
     return key
   }

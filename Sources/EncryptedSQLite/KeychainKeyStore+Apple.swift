@@ -6,13 +6,16 @@
   public struct KeychainKeyStore: EncryptionKeyStore {
     private let service: String
     private let accessGroup: String?
+    private let makesSaltedKeys: Bool
 
     /// - Parameters:
     ///   - service: the name of the items.
     ///   - accessGroup: the Keychain group that app and extension share; nil keeps the key to this program.
-    public init(service: String, accessGroup: String? = nil) {
+    ///   - makesSaltedKeys: whether ``create()`` makes keys with a salt, as a store with a readable header needs them.
+    public init(service: String, accessGroup: String? = nil, makesSaltedKeys: Bool = false) {
       self.service = service
       self.accessGroup = accessGroup
+      self.makesSaltedKeys = makesSaltedKeys
     }
 
     private enum Account: String {
@@ -29,7 +32,7 @@
     }
 
     public func create() throws -> EncryptionKey {
-      let key = EncryptionKey.random()
+      let key = EncryptionKey.random(salted: makesSaltedKeys)
       try add(key, .current)
       return key
     }

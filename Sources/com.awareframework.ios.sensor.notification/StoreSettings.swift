@@ -70,10 +70,7 @@ package struct StoreSettings: @unchecked Sendable {
         report(error)
       }
     }
-    var store = try NotificationStore(
-      .init(
-        path: path, key: key, previousKey: previous, synchronous: config.synchronous, maximumAge: config.maximumAge,
-        deviceId: deviceId))
+    var store = try NotificationStore(configuration(path, key, previous, deviceId))
     if store.database.cipher?.isOlderThanLibrary == true { store = try upgraded(store, key, report) }
     FileProtection.apply(to: path)
     if config.deviceId.isEmpty { CommonDeviceID.share(store.deviceId) }
@@ -89,6 +86,19 @@ package struct StoreSettings: @unchecked Sendable {
       do { try keys.confirm(key) } catch { report(DatabaseError(describing: error)) }
     }
     return store
+  }
+
+  private func configuration(
+    _ path: String, _ key: EncryptionKey, _ previous: EncryptionKey?, _ deviceId: String?
+  ) -> NotificationStore.Configuration {
+    var configuration = NotificationStore.Configuration(
+      path: path, key: key, previousKey: previous, synchronous: config.synchronous, maximumAge: config.maximumAge,
+      deviceId: deviceId)
+    // iOS ends a suspended app for a lock on a file of a shared container, unless it sees that the file is SQLite's. A new
+    // store shows that where it can.
+    configuration.hasReadableHeader =
+      group != nil && key.kind == .rawKeyWithSalt && Connection.librarySupportsReadableHeaders
+    return configuration
   }
 
   /// The public sensor knows no groups: its store stands in the app's own folder.

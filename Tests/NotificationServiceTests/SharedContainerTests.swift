@@ -10,9 +10,24 @@ import com_awareframework_ios_sensor_notification
 @Suite("What app and extension share") struct SharedContainerTests {
   private let folder = TemporaryFolder()
 
-  private func run(_ group: String) throws -> Program.Result {
+  private func run(_ group: String, key: String = Keys.rawText) throws -> Program.Result {
     try Program.run(
-      Program.helper, ["group", group, folder.write("key", Keys.rawText)], environment: ["XDG_DATA_HOME": folder.path])
+      Program.helper, ["group", group, folder.write("key", key)], environment: ["XDG_DATA_HOME": folder.path])
+  }
+
+  @Test("A new store in a group, under a key with its salt, begins as SQLite's files do, where the library can do that")
+  func readableHeader() throws {
+    let container = folder.path("aware-groups/group.org.example")
+    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+    let salted = "x'\(String(repeating: "5a", count: 48))'"
+    #expect(try run("group.org.example", key: salted).status == 0)
+    let path = container + "/shared.sqlite"
+    let magic = Data("SQLite format 3\0".utf8)
+    let isReadable = try Data(contentsOf: URL(fileURLWithPath: path)).starts(with: magic)
+    #expect(isReadable == Connection.librarySupportsReadableHeaders)
+    let store = try NotificationStore(.init(path: path, key: try EncryptionKey(salted), access: .readOnly))
+    #expect(try store.notifications.count() == 1)
+    try store.close()
   }
 
   @Test("Store and settings are in the group's folder, and the extension takes label and receipts from there")
