@@ -54,7 +54,9 @@ lint: setup
 	@Scripts/lint
 
 bench: setup
-	@$(SWIFT) run -c release --quiet --package-path Benchmarks store-benchmark $(BENCH_FLAGS)
+	@$(SWIFT) build -c release --quiet --package-path Benchmarks
+	@$(SWIFT) run -c release --quiet --skip-build --package-path Benchmarks store-benchmark $(BENCH_FLAGS)
+	@$(SWIFT) run -c release --quiet --skip-build --package-path Benchmarks extension-benchmark $(BENCH_FLAGS)
 
 # The leak checker is off: the Swift runtime's own allocations at start never go away. So is the runtime's backtracer,
 # which looks at a trapped process in ways that a sanitizer takes for faults.

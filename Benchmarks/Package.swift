@@ -18,6 +18,16 @@ let package = Package(
         .product(name: "NotificationStore", package: "com.awareframework.ios.sensor.notification"),
         .product(name: "NotificationSync", package: "com.awareframework.ios.sensor.notification"),
       ]),
+    .executableTarget(
+      name: "extension-benchmark",
+      dependencies: [
+        .product(name: "EncryptedSQLite", package: "com.awareframework.ios.sensor.notification"),
+        .product(name: "NotificationService", package: "com.awareframework.ios.sensor.notification"),
+        .product(name: "NotificationStore", package: "com.awareframework.ios.sensor.notification"),
+        .product(
+          name: "com.awareframework.ios.sensor.notification", package: "com.awareframework.ios.sensor.notification"),
+      ]),
+    .executableTarget(name: "empty-process"),
   ],
   swiftLanguageModes: [.v6]
 )

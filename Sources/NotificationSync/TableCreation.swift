@@ -12,8 +12,9 @@ enum TableCreation {
 
   static func fields(_ columns: [String]) -> String {
     let types = ["id": "bigint default 0"].merging(columns.map { ($0, type(of: $0)) }) { first, _ in first }
-    return "_id integer primary key autoincrement, "
-      + (["id"] + columns).map { "\($0) \(types[$0] ?? "text")" }.joined(separator: ", ")
+    // No blank after a comma: the server takes what stands before the first one for a column's name.
+    return "_id integer primary key autoincrement,"
+      + (["id"] + columns).map { "\($0) \(types[$0] ?? "text")" }.joined(separator: ",")
   }
 
   private static func type(of column: String) -> String {
@@ -22,6 +23,13 @@ enum TableCreation {
     case "timezone", "timezoneOffset", "jsonVersion", "badge", "interruptionLevel": "integer default 0"
     default: "text"
     }
+  }
+
+  /// Whether the server did so, or had no need to: it says nothing, or repeats the statement that it ran.
+  static func isDone(_ response: HTTPResponse) -> Bool {
+    let words = ["CREATE TABLE IF NOT EXISTS `ios_", "ALTER TABLE `ios_"]
+    return (200..<300).contains(response.status) && !response.isCut
+      && words.contains { response.body.starts(with: $0.utf8) }
   }
 
   private static func append(_ text: String, to body: ByteBuffer) {

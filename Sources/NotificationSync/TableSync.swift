@@ -214,7 +214,8 @@ struct TableSync {
       let verdict = try await post(
         target.place(of: table.name, action: "create_table"), UUID().uuidString.lowercased(),
         TableCreation.body(
-          deviceId: synchronizer.settings.deviceId, columns: target.format.columns(of: table)), rowCount: 0)
+          deviceId: synchronizer.settings.deviceId, columns: target.format.columns(of: table))
+      ) { TableCreation.isDone($0) ? .taken : Verdict($0, serverType: .aware, rowCount: 0, server: target.name, now: $1) }
       guard verdict == .taken else {
         return verdict == .proven(duplicates: 0) ? .refused(TableCreation.refused) : verdict
       }
@@ -222,22 +223,25 @@ struct TableSync {
       try await record { try Self.requireOnItsWay(outgoing.batch, $0) }
     }
     return try await post(
-      target.place(of: table.name), outgoing.batch.idempotencyKey, outgoing.body, digest: outgoing.batch.digest,
-      rowCount: outgoing.batch.rowCount)
+      target.place(of: table.name), outgoing.batch.idempotencyKey, outgoing.body, digest: outgoing.batch.digest
+    ) {
+      Verdict(
+        $0, serverType: target.serverType, rowCount: outgoing.batch.rowCount, server: target.name, now: $1)
+    }
   }
 
   private func post(
-    _ place: UploadPlace, _ idempotencyKey: String, _ body: [UInt8], digest: [UInt8]? = nil, rowCount: Int
+    _ place: UploadPlace, _ idempotencyKey: String, _ body: [UInt8], digest: [UInt8]? = nil,
+    judge: (_ response: HTTPResponse, _ now: Double) -> Verdict
   ) async throws -> Verdict {
-    let target = synchronizer.target
     let now = Double(synchronizer.clock.now()) / 1000
     let request = SignedRequest(
-      place: place, contentType: target.format.contentType, idempotencyKey: idempotencyKey, body: body,
+      place: place, contentType: synchronizer.target.format.contentType, idempotencyKey: idempotencyKey, body: body,
       digest: digest ?? PlatformCrypto.sha256(body), tag: "aware-batch")
     do {
       let response = try await synchronizer.transport.send(
         request.request(key: synchronizer.settings.signingKey, time: Int64(now)))
-      return Verdict(response, serverType: target.serverType, rowCount: rowCount, server: target.name, now: now)
+      return judge(response, now)
     } catch let error as SyncError {
       guard error.code != .cancelled else { throw Synchronizer.cancelled }
       return error.verdict

@@ -45,7 +45,8 @@ open class DbSyncConfig {
     get { values.extendedColumns }
     set { values.extendedColumns = newValue }
   }
-  /// Whether a server of type `aware` is asked to make its tables first.
+  /// Whether a server of type `aware` is asked to make its tables first. It makes one that is there already like ours, and may
+  /// drop columns that ours lacks.
   public var createsTables: Bool {
     get { values.createsTables }
     set { values.createsTables = newValue }
