@@ -89,6 +89,8 @@ public final class NotificationStore: Sendable {
       }
     }
     deviceId = try database.withWriter { connection in
+      // A service extension has 24 MB for everything, and looks at a few pages.
+      if configuration.isGuest { try connection.execute("PRAGMA cache_size = -256") }
       try Self.requireCurrentVersion(connection, migrator)
       return try Self.deviceId(connection, configuration.access, new: configuration.deviceId)
     }

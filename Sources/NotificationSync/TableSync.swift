@@ -215,7 +215,9 @@ struct TableSync {
         target.place(of: table.name, action: "create_table"), UUID().uuidString.lowercased(),
         TableCreation.body(
           deviceId: synchronizer.settings.deviceId, columns: target.format.columns(of: table))
-      ) { TableCreation.isDone($0) ? .taken : Verdict($0, serverType: .aware, rowCount: 0, server: target.name, now: $1) }
+      ) {
+        TableCreation.isDone($0) ? .taken : Verdict($0, serverType: .aware, rowCount: 0, server: target.name, now: $1)
+      }
       guard verdict == .taken else {
         return verdict == .proven(duplicates: 0) ? .refused(TableCreation.refused) : verdict
       }

@@ -20,7 +20,8 @@ extension Option {
     Option(name: "batch-size", value: "N", help: "the most rows in a batch (1000)"),
     Option(name: "compact", help: "write batches column by column (not for aware)"),
     Option(name: "extended-columns", help: "send aware the columns beyond the public sensor's"),
-    Option(name: "create-tables", help: "have a server of type aware make its tables first; it may change existing ones"),
+    Option(
+      name: "create-tables", help: "have a server of type aware make its tables first; it may change existing ones"),
     Option(name: "remove-after-sync", help: "delete rows here once the server has proved that it has them"),
     Option(name: "remove-without-proof", help: "delete them, too, where it says yes and proves nothing"),
   ]

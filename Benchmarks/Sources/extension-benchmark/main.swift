@@ -19,7 +19,7 @@ func configuration(_ path: String) -> NotificationSensor.Config {
   }
 }
 
-/// Delivers pushes one after another, and prints the milliseconds that each took; the peak of memory last.
+/// Delivers pushes one after another, and prints the milliseconds that each took; what memory that took last.
 func runExtension(_ path: String, pushes: Int) throws {
   for number in 0..<pushes {
     let start = DispatchTime.now().uptimeNanoseconds
@@ -33,7 +33,7 @@ func runExtension(_ path: String, pushes: Int) throws {
     done.wait()
     print(Double(DispatchTime.now().uptimeNanoseconds - start) / 1e6)
   }
-  print("peak \(try PeakMemory.kibibytes())")
+  print("memory", try Memory.peak(), try Memory.own())
 }
 
 /// Hands pushes to a sensor for as long as its input is open, a few at a time, as fast as they are stored.
@@ -88,17 +88,23 @@ func benchmark(_ folder: String, megabytes: Int, pushes: Int) throws {
   try store.close()
 
   let own = ProcessInfo.processInfo.arguments[0]
-  let empty = try run((own as NSString).deletingLastPathComponent + "/empty-process", []).first.flatMap { Int($0) } ?? 0
+  let folderOfPrograms = own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+  func numbers(_ line: String?) -> [Int] { (line ?? "").split(separator: " ").compactMap { Int($0) } }
+  let empty = numbers(try run(folderOfPrograms + "/empty-process", []).last)
   var firsts: [Double] = []
-  var peaks: [Int] = []
+  var taken: [[Int]] = []
   for _ in 0..<5 {
     let lines = try run(own, ["extension", path, "20"])
     firsts.append(lines.first.flatMap { Double($0) } ?? .nan)
-    peaks.append(lines.last.flatMap { Int($0.filter(\.isNumber)) } ?? 0)
+    taken.append(numbers(lines.last))
   }
   print("\nA service extension on a store of \(megabytes) MB, raw key")
   print("  first record in a new process, median of 5: \(text(percentile(firsts, 0.5)))")
-  print("  peak memory: \(peaks.max() ?? 0) KiB, an empty Swift program \(empty) KiB: \((peaks.max() ?? 0) - empty) KiB more")
+  for (index, name) in ["resident at its peak, the code of libraries included", "of its own"].enumerated() {
+    let most = taken.compactMap { $0.count > index ? $0[index] : nil }.max() ?? 0
+    let base = empty.count > index ? empty[index] : 0
+    print("  memory \(name): \(most) KiB, \(most - base) KiB more than an empty Swift program")
+  }
 
   let app = Process()
   app.executableURL = URL(fileURLWithPath: own)
@@ -112,8 +118,10 @@ func benchmark(_ folder: String, megabytes: Int, pushes: Int) throws {
   try input.fileHandleForWriting.close()
   app.waitUntilExit()
   let waits = lines.compactMap { Double($0) }
-  print("  \(waits.count) pushes while the app writes without a pause: "
-    + "median \(text(percentile(waits, 0.5))), 99th percentile \(text(percentile(waits, 0.99))), longest \(text(waits.max() ?? .nan))")
+  print(
+    "  \(waits.count) pushes while the app writes without a pause: "
+      + "median \(text(percentile(waits, 0.5))), 99th percentile \(text(percentile(waits, 0.99))), longest \(text(waits.max() ?? .nan))"
+  )
   let failed = lines.filter { $0.hasPrefix("failed") }
   if !failed.isEmpty { print("  \(failed.count) of them failed: \(Set(failed))") }
 }

@@ -1,0 +1,1 @@
+../empty-process/Memory.swift
