@@ -35,6 +35,8 @@ public struct StoreStatus: Sendable {
   public let fileSize: Int
   public let logSize: Int
   public let tables: [Table]
+  /// Records and receipts that wait sealed beside the store, for the next program that opens it for writing.
+  public let spooled: Int
 
   /// Reads the status of the store at `path`, of whatever version, and changes nothing.
   public init(path: String, key: EncryptionKey, migrator: SchemaMigrator = SchemaMigrator()) throws {
@@ -56,6 +58,7 @@ public struct StoreStatus: Sendable {
       }
       return (version, try connection.text("PRAGMA journal_mode") ?? "", tables)
     }
+    spooled = NotificationSpool(besideStore: connection.path).count()
     fileSize = FileSystem.size(connection.path)
     logSize = FileSystem.size(connection.path + "-wal")
     try connection.close()

@@ -26,7 +26,8 @@ package struct RequestTarget: Sendable {
     origin = "https://\(address.host):\(address.port ?? 443)"
   }
 
-  private static func isPathByte(_ byte: UInt8) -> Bool {
+  /// Whether a path may have it, `%` included (RFC 3986, section 3.3).
+  static func isPathByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A server as the configuration names it, made `https`.
 package struct UploadHost: Sendable, Equatable {
   /// Host in lower case, and port unless it is 443.
@@ -33,7 +35,7 @@ package struct UploadHost: Sendable, Equatable {
   }
 
   private static func parts(_ text: String) throws -> (authority: String, path: String) {
-    var rest = Substring(text.filter { !$0.isWhitespace })
+    var rest = text.trimmingCharacters(in: .whitespacesAndNewlines)[...]
     if let scheme = rest.range(of: "://") {
       guard ["http", "https"].contains(rest[..<scheme.lowerBound].lowercased()) else {
         throw Unusable("its scheme is not https")
@@ -44,32 +46,18 @@ package struct UploadHost: Sendable, Equatable {
     guard !rest.contains(where: { "?#\\".contains($0) }) else { throw Unusable("it contains a query or a fragment") }
     let slash = rest.firstIndex(of: "/") ?? rest.endIndex
     let path = rest[slash...]
-    guard path.utf8.allSatisfy({ (0x21...0x7e).contains($0) && !"\"<>[]^`{|}".utf8.contains($0) }) else {
+    guard path.utf8.allSatisfy(RequestTarget.isPathByte) else {
       throw Unusable("its path has characters that a URL cannot have")
     }
     return (try authority(rest[..<slash]), String(path))
   }
 
   private static func authority(_ text: Substring) throws -> String {
-    var host = text
-    var port: Substring?
-    let end = text.hasPrefix("[") ? text.firstIndex(of: "]") ?? text.startIndex : text.startIndex
-    if let colon = text[end...].lastIndex(of: ":") {
-      host = text[..<colon]
-      port = text[text.index(after: colon)...]
+    // A port may be empty (RFC 3986, section 3.2.3).
+    guard let address = HostAndPort((text.hasSuffix(":") ? text.dropLast() : text).utf8) else {
+      throw Unusable("give a host in plain ASCII, such as study.example.org, and a port up to 65535 if it has one")
     }
-    let isName = !host.isEmpty && host.utf8.allSatisfy { isLetterOrDigit($0) || "-._".utf8.contains($0) }
-    let isAddress =
-      host.hasPrefix("[") && host.hasSuffix("]")
-      && host.dropFirst().dropLast().utf8.allSatisfy { isLetterOrDigit($0) || ":.".utf8.contains($0) }
-    guard isName || isAddress else { throw Unusable("give a host name in plain ASCII, such as study.example.org") }
-    guard let port, !port.isEmpty else { return host.lowercased() }
-    guard let number = UInt16(port), number > 0 else { throw Unusable("its port is no number up to 65535") }
-    return host.lowercased() + (number == 443 ? "" : ":\(number)")
-  }
-
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte & 0xdf)
+    return address.host.lowercased() + (address.port.flatMap { $0 == 443 ? nil : ":\($0)" } ?? "")
   }
 
   private struct Unusable: Error {

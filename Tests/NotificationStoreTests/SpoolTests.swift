@@ -220,6 +220,15 @@ import Testing
     #expect(try titles(store) == ["n1"])
   }
 
+  @Test("The status tells how much waits, of whatever key, and takes nothing in") func status() throws {
+    try store().close()
+    #expect(try StoreStatus(path: path, key: try Keys.raw).spooled == 0)
+    try spool.append([notification(1)], key: EncryptionKey.random())
+    try spool.append([notification(2), notification(3)], key: try Keys.raw)
+    #expect(try StoreStatus(path: path, key: try Keys.raw).spooled == 3)
+    #expect(spool.count() == 3)
+  }
+
   @Test("A wipe removes what waits, in all its files") func wipe() throws {
     let store = try store()
     try spool.append([notification(1)], key: EncryptionKey.random())

@@ -24,6 +24,7 @@ enum Status: Command {
       "cipherVersion": status.cipher.libraryVersion, "fileFormat": status.cipher.generation,
       "readableHeader": status.cipher.hasReadableHeader, "journalMode": status.journalMode, "fileSize": status.fileSize,
       "logSize": status.logSize,
+      "spooled": status.spooled,
       "counts": Dictionary(uniqueKeysWithValues: status.tables.map { ($0.name, $0.count) }),
       "pending": Dictionary(
         uniqueKeysWithValues: status.tables.compactMap { table in table.pending.map { (table.name, $0) } }),
@@ -69,7 +70,8 @@ enum Status: Command {
       \(isOlder ? " (written by an older SQLCipher; it is used as it is)" : "")\
       \(status.cipher.hasReadableHeader ? "\nheader: readable" : "")
       size: \(status.fileSize) bytes, write-ahead log \(status.logSize) bytes (journal mode \(status.journalMode))
-      \(tables.joined(separator: "\n"))
+      \(tables.joined(separator: "\n"))\
+      \(status.spooled > 0 ? "\n\(status.spooled) entries wait sealed beside the store, for whoever opens it for writing" : "")
 
       """
   }
