@@ -162,6 +162,7 @@ extension AppleSources {
       begun.wait()
       #expect(handler.count == 0)
       service.serviceExtensionTimeWillExpire()
+      #expect(handler.count == 1)
       #expect(handler.wait() === content)
       goOn.snapshot?.resume()
       service.serviceExtensionTimeWillExpire()

@@ -156,7 +156,9 @@ extension AppleSources {
 
       let early = Task { [self] in
         withUnsafeCurrentTask { $0?.cancel() }
-        return await send { _, _, _ in Issue.record("a cancelled request was sent") }
+        return await send { session, task, delegate in
+          delegate.urlSession(session, task: task, didCompleteWithError: URLError(.timedOut))
+        }
       }
       #expect(code(await early.value) == .cancelled)
     }

@@ -113,7 +113,10 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
 
 /// https://developer.apple.com/documentation/foundation/urlsessiondatatask
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {
+  private var isResumed = false
+
   open override func resume() {
+    isResumed = true
     let session = session
     DispatchQueue.global().async { URLSession.stubServer(session, self) }
   }
@@ -121,9 +124,11 @@ open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {
   open override func cancel() {
     super.cancel()
     let session = session
-    DispatchQueue.global().async {
+    let tell: @Sendable () -> Void = {
       session.stubDelegate.urlSession(session, task: self, didCompleteWithError: URLError(.cancelled))
     }
+    // The worst case for the caller: told before anybody waits for it.
+    if isResumed { DispatchQueue.global().async(execute: tell) } else { tell() }
   }
 }
 
