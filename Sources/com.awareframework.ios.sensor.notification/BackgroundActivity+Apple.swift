@@ -1,7 +1,7 @@
 #if canImport(UIKit)
   import Foundation
 
-  /// Asks the system not to suspend the program while some work goes on. Also in extensions, where `UIApplication` is not.
+  /// Asks the system not to suspend the program while some work goes on. Also in extensions, which have no application object.
   final class BackgroundActivity: Sendable {
     /// How long the system is kept waiting once it has said that the time is over, in seconds.
     private static let grace: TimeInterval = 5
