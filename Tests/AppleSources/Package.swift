@@ -13,9 +13,12 @@ func others(_ folder: String, prefix: String = "") -> [String] {
 }
 
 // On Apple's systems Foundation has what the stub of that name adds here, and files import Foundation alone.
+let framework = "-I" + Context.packageDirectory + "/Stubs/SystemSQLCipher/Framework"
 let checked: [SwiftSetting] = [.unsafeFlags(["-warnings-as-errors"])]
 let apple: [SwiftSetting] = [
-  .unsafeFlags(["-warnings-as-errors", "-Xfrontend", "-import-module", "-Xfrontend", "AppleFoundation"])
+  .unsafeFlags([
+    "-warnings-as-errors", "-Xcc", framework, "-Xfrontend", "-import-module", "-Xfrontend", "AppleFoundation",
+  ])
 ]
 
 func stub(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -32,7 +35,10 @@ let package = Package(
     stub("UserNotifications", ["AppleFoundation"]),
     stub("UIKit", ["AppleFoundation"]),
 
-    .systemLibrary(name: "CSQLCipher", path: "Sources/CSQLCipher", pkgConfig: "sqlcipher"),
+    .systemLibrary(name: "SystemSQLCipher", path: "Stubs/SystemSQLCipher", pkgConfig: "sqlcipher"),
+    .target(
+      name: "CSQLCipher", dependencies: ["SystemSQLCipher"], path: "Sources/CSQLCipher",
+      cSettings: [.define("SQLITE_HAS_CODEC"), .unsafeFlags([framework])]),
     .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "libcrypto"),
     .target(
       name: "EncryptedSQLite", dependencies: ["CSQLCipher", "CryptoKit", "Security", "AppleFoundation"],
