@@ -1,7 +1,13 @@
 #include "CCommandLine.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <termios.h>
+
+void command_line_forbid_core_dumps(void) {
+  struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+}
 
 static volatile sig_atomic_t received = 0;
 

@@ -9,7 +9,6 @@ where fcntl(descriptor, F_GETFD) < 0 {
 }
 
 // A crash must not leave keys and content in a core file.
-var none = rlimit(rlim_cur: 0, rlim_max: 0)
-setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &none)
+command_line_forbid_core_dumps()
 
 exit(CommandLineTool.run(CommandLine.arguments))

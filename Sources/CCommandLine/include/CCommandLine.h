@@ -1,5 +1,5 @@
 // What a command-line program needs from C and Swift cannot import: getopt's variables (their header is in no
-// module on Linux) and what a signal handler may do.
+// module on Linux), limits, whose names have another type on each system, and what a signal handler may do.
 #ifndef CCOMMANDLINE_H
 #define CCOMMANDLINE_H
 
@@ -19,6 +19,9 @@ static inline void command_line_restart(void) {
 #endif
   opterr = 0;
 }
+
+/// No core file is written from now on.
+void command_line_forbid_core_dumps(void);
 
 /// From now on SIGINT and SIGTERM set a flag. A second one ends the process.
 void command_line_catch_interrupts(void);
