@@ -19,11 +19,10 @@ public final class NotificationServiceRecorder: Sendable {
   /// group. What it throws leaves the content as it came.
   public typealias Transform = @Sendable (NotificationContent, SharedSettings?) async throws -> NotificationContent
 
-  /// How long a receipt may keep a notification from the screen, in seconds; then it waits for the app's next sync.
-  package static let receiptLimit: TimeInterval = 5
-
   private let config: SharedConfig
   private let budget: TimeInterval
+  /// How long a receipt may keep a notification from the screen, in seconds; then it waits for the app's next sync.
+  private let receiptLimit: TimeInterval
   private let transform: Transform?
   private let onError: @Sendable (AwareNotificationError) -> Void
   private let deliveries = Locked<[Delivery]>([])
@@ -31,12 +30,20 @@ public final class NotificationServiceRecorder: Sendable {
   /// - Parameters:
   ///   - budget: how long a notification may take, in seconds. The system gives 30.
   ///   - onError: is told what went wrong, on any thread.
-  public init(
+  public convenience init(
     _ config: NotificationSensor.Config, budget: TimeInterval = 25, transform: Transform? = nil,
     onError: @escaping @Sendable (AwareNotificationError) -> Void = { _ in }
   ) {
+    self.init(config, budget: budget, receiptLimit: 5, transform: transform, onError: onError)
+  }
+
+  package init(
+    _ config: NotificationSensor.Config, budget: TimeInterval, receiptLimit: TimeInterval, transform: Transform?,
+    onError: @escaping @Sendable (AwareNotificationError) -> Void
+  ) {
     self.config = SharedConfig(config)
     self.budget = budget
+    self.receiptLimit = receiptLimit
     self.transform = transform
     self.onError = onError
   }
@@ -85,7 +92,7 @@ public final class NotificationServiceRecorder: Sendable {
       guard let settings = try settings() else { return }
       let recording = Recording(settings, config, notification, onError)
       guard let receipt = try await recording.store() else { return }
-      try await recording.send(receipt)
+      try await recording.send(receipt, within: receiptLimit)
     } catch {
       onError(AwareNotificationError(describing: error))
     }

@@ -109,8 +109,9 @@ struct Recording: Sendable {
   }
 
   /// Sends the receipt. Where that fails it goes on waiting where it is.
-  func send(_ stored: Stored) async throws {
-    let limit = NotificationServiceRecorder.receiptLimit
+  ///
+  /// - Parameter limit: in seconds.
+  func send(_ stored: Stored, within limit: TimeInterval) async throws {
     var upload = SyncSettings(host: "", deviceId: stored.deviceId, tls: config.config.tls)
     upload.deliveryReceiptURL = receiptURL
     if let key = config.config.syncSigningKey {

@@ -28,7 +28,7 @@ final class ServiceBench {
     configure(config)
     if hasStore { try NotificationStore(.init(path: path, key: try Keys.raw)).close() }
     let errors = errors
-    recorder = NotificationServiceRecorder(config, budget: budget, transform: transform) { error in
+    recorder = NotificationServiceRecorder(config, budget: budget, receiptLimit: 3, transform: transform) { error in
       errors.withLock { $0.append(error) }
     }
   }

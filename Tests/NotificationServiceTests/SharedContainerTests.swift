@@ -159,25 +159,4 @@ import com_awareframework_ios_sensor_notification
     #expect(try store.notifications.count() == 1)
     try store.close()
   }
-
-  @Test("Records that come while another holds the store are sealed beside it, and are in it afterwards") func sealed()
-    throws
-  {
-    let folder = TemporaryFolder()
-    let sensor = sensor(folder)
-    sensor.start()
-    #expect(push(sensor) == .newData)
-    let other = try Connection.open(folder.path("store"), key: try Keys.raw)
-    try other.execute("BEGIN IMMEDIATE")
-    #expect(push(sensor) == .newData)
-    #expect(NotificationSpool(besideStore: folder.path("store")).count() == 1)
-    try other.execute("ROLLBACK")
-    try other.close()
-    #expect(push(sensor) == .newData)
-    sensor.suspend()
-    let store = try NotificationStore(.init(path: folder.path("store"), key: try Keys.raw, access: .readOnly))
-    #expect(try store.silentPushes.count() == 3)
-    try store.close()
-    #expect(folder.names == ["store"])
-  }
 }
