@@ -136,6 +136,16 @@ public struct SpoolReport: Sendable {
   public internal(set) var faults: [DatabaseError]
 
   init(faults: [DatabaseError] = []) { self.faults = faults }
+
+  /// Whether something waits still that the keys at hand may open: they are not to be dropped.
+  package var isSomethingLeft: Bool { obstacle != nil }
+
+  /// A file that none of the keys opens is no obstacle: it stays as it is, whatever becomes of them.
+  private var obstacle: DatabaseError? { faults.first { $0.code != .spoolUnreadable } }
+
+  func requireNothingLeft() throws {
+    if let obstacle { throw obstacle }
+  }
 }
 
 extension DatabaseError.Code {

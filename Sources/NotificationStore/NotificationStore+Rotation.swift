@@ -3,17 +3,21 @@ import EncryptedSQLite
 extension NotificationStore {
   /// Gives the store another key, after what waits in its spool was taken in. See
   /// ``EncryptedSQLite/Database/rotateEncryptionKey(to:rewriting:)``.
+  ///
+  /// - Throws: as that; `rotationUnconfirmed` also where something sealed under the old key could not be taken in.
   public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
     let old = database.keyInForce
-    takeSpoolIn()
+    try takeSpoolIn().requireNothingLeft()
     let report = try database.rotateEncryptionKey(to: new, rewriting: rewriting)
     // What a process that still has the old key sealed meanwhile.
-    takeSpoolIn([old])
+    try Self.afterRotation(of: database.path) { try takeSpoolIn([old]).requireNothingLeft() }
     return report
   }
 
   /// Gives the store at `path` another key, or confirms that an earlier call has. See
   /// ``EncryptedSQLite/Database/rotateEncryptionKey(of:from:to:rewriting:busyTimeout:isInterrupted:)``.
+  ///
+  /// - Throws: as that; `rotationUnconfirmed` also where something sealed under the old key could not be taken in.
   public static func rotateEncryptionKey(
     of path: String, from old: EncryptionKey, to new: EncryptionKey, rewriting: Bool = false,
     isInterrupted: @escaping () -> Bool = { false }
@@ -22,8 +26,20 @@ extension NotificationStore {
     if !spool.isEmpty { try takeSpoolIn(to: path, old, new) }
     let report = try Database.rotateEncryptionKey(
       of: path, from: old, to: new, rewriting: rewriting, isInterrupted: isInterrupted)
-    if !spool.isEmpty { try takeSpoolIn(to: path, old, new) }
+    try afterRotation(of: path) { if !spool.isEmpty { try takeSpoolIn(to: path, old, new) } }
     return report
+  }
+
+  /// Calls `takeIn` when the new key is in force: no error of it says otherwise.
+  private static func afterRotation(of path: String, _ takeIn: () throws -> Void) throws {
+    do {
+      try takeIn()
+    } catch let error as DatabaseError {
+      throw DatabaseError(
+        .rotationUnconfirmed,
+        "\(path) is under its new key, and what waits beside it was not taken in (\(error.message)): keep both keys, and run "
+          + "the rotation again", sqliteCode: error.sqliteCode)
+    }
   }
 
   /// By opening the store under whichever key is in force.
@@ -39,6 +55,6 @@ extension NotificationStore {
     }
     let report = store.takeSpoolIn([old, new])
     try store.close()
-    if let fault = report.faults.first { throw fault }
+    try report.requireNothingLeft()
   }
 }

@@ -82,7 +82,7 @@ package struct StoreSettings: @unchecked Sendable {
           .rotationPending,
           "\(path) is still under its previous key, for a rotation could not be finished now: the next opening tries again"
         ))
-    } else {
+    } else if !store.spool.isSomethingLeft {
       do { try keys.confirm(key) } catch { report(DatabaseError(describing: error)) }
     }
     return store

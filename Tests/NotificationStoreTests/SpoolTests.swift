@@ -229,6 +229,44 @@ import Testing
     #expect(spool.count() == 3)
   }
 
+  @Test("What a rotation cannot take in, and no key at hand opens, does not stand in its way") func unreadable() throws
+  {
+    let new = EncryptionKey.random()
+    try store().close()
+    try spool.append([notification(1)], key: EncryptionKey.random())
+    _ = try NotificationStore.rotateEncryptionKey(of: path, from: try Keys.raw, to: new)
+    let store = try store(new)
+    _ = try store.rotateEncryptionKey(to: try Keys.raw)
+    try store.close()
+    #expect(spool.count() == 1)
+  }
+
+  @Test(
+    "A rotation begins only when what waits was taken in, and never says that the old key is in force when it is not")
+  func obstructedRotation() throws {
+    let (old, new) = (try Keys.raw, EncryptionKey.random())
+    let store = try store()
+    mkfifo(spool.path, 0o600)
+    #expect(throws: DatabaseError(.notAFile, "")) { try store.rotateEncryptionKey(to: new) }
+    try store.close()
+    #expect(throws: DatabaseError(.notAFile, "")) {
+      try NotificationStore.rotateEncryptionKey(of: path, from: old, to: new)
+    }
+    unlink(spool.path)
+    let spoolPath = spool.path
+    #expect(throws: DatabaseError(.rotationUnconfirmed, "")) {
+      try NotificationStore.rotateEncryptionKey(of: path, from: old, to: new) {
+        mkfifo(spoolPath, 0o600)
+        return false
+      }
+    }
+    unlink(spool.path)
+    try spool.append([notification(1)], key: old)
+    #expect(try NotificationStore.rotateEncryptionKey(of: path, from: old, to: new).wasDone)
+    let rotated = try self.store(new)
+    #expect(try titles(rotated) == ["n1"])
+  }
+
   @Test("A wipe removes what waits, in all its files") func wipe() throws {
     let store = try store()
     try spool.append([notification(1)], key: EncryptionKey.random())

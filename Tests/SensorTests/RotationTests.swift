@@ -132,6 +132,30 @@ extension SensorTests {
       #expect(try payloads(newText).count == 3)
     }
 
+    @Test("The old key is kept for as long as something that it may have sealed waits beside the store")
+    func sealedUnderOldKey() throws {
+      let keyStore = keep()
+      _ = bench.push(["n": 1])
+      bench.sensor.suspend()
+      let (old, new) = (try keyStore.load().current, try EncryptionKey(newText))
+      try keyStore.stage(new)
+      _ = try Database.rotateEncryptionKey(of: bench.path, from: old, to: new)
+      let spool = NotificationSpool(besideStore: bench.path)
+      try spool.append([.notification(NotificationData(timestamp: 5))], key: old)
+      rename(spool.path, bench.folder.path("sealed"))
+      mkfifo(spool.path, 0o600)
+      #expect(bench.push(["n": 2]) == .newData)
+      bench.sensor.suspend()
+      #expect(try keyStore.load() == StoredKeys(current: old, staged: new))
+      rename(bench.folder.path("sealed"), spool.path)
+      bench.sensor.resume()
+      bench.sensor.suspend()
+      #expect(try keyStore.load() == StoredKeys(current: new))
+      let store = try NotificationStore(.init(path: bench.path, key: new, access: .readOnly))
+      #expect(try store.notifications.count() == 1)
+      try store.close()
+    }
+
     @Test("A rotation cut before the change: the next opening finishes it, and the key store has one key")
     func cutBefore() throws {
       let keyStore = keep()
