@@ -27,10 +27,10 @@ package struct NotificationSpool: Sendable {
     guard !entries.isEmpty else { return }
     while let file = try SpoolFile.open(path, creating: true, until: Date() + timeout) {
       if !file.isBegun { try file.begin(key) }
-      if let entryKey = file.isKnown ? file.entryKey(key) : nil {
+      if let entryKey = file.isKnown ? file.entryKey(key) : nil, try !file.isBroken() {
         return try file.append(entries.map(\.identified), key: entryKey)
       }
-      // Of a key before a rotation, or of another version: it waits under a name of its own.
+      // Of a key before a rotation, of another version, or damaged: it waits under a name of its own.
       try setAside(file, as: file.isKnown ? file.fileID : "unknown-\(UUID().uuidString)")
     }
   }
@@ -54,7 +54,15 @@ package struct NotificationSpool: Sendable {
   package func takeIn(_ keys: [EncryptionKey], _ store: ([SpoolEntry]) throws -> Void) throws -> SpoolReport {
     var report = SpoolReport()
     for path in try files() {
-      guard let file = try SpoolFile.open(path, creating: false, until: Date() + timeout) else { continue }
+      let opened: SpoolFile?
+      do {
+        opened = try SpoolFile.open(path, creating: false, until: Date() + timeout)
+      } catch let error as DatabaseError {
+        // No reason to leave the others.
+        report.faults.append(error)
+        continue
+      }
+      guard let file = opened else { continue }
       guard file.isBegun else {
         try remove(path)
         continue
@@ -80,7 +88,8 @@ package struct NotificationSpool: Sendable {
           ))
       } else {
         report.cutOff += isCutOff ? 1 : 0
-        try remove(path)
+        // Nobody is to append what would be removed with it.
+        try withExtendedLifetime(file) { try remove(path) }
       }
     }
     return report

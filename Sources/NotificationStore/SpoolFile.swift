@@ -167,6 +167,9 @@ final class SpoolFile {
     return (isBroken ? entries + [nil] : entries, isCutOff)
   }
 
+  /// Whether something stands behind the entries that no writer has begun: then there may be entries behind that.
+  func isBroken() throws -> Bool { try readFrames().isBroken }
+
   /// How many whole entries there are, of whatever key.
   func count() throws -> Int { isBegun && isKnown ? try readFrames().frames.count : 0 }
 

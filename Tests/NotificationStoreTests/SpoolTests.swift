@@ -229,6 +229,15 @@ import Testing
     #expect(spool.count() == 3)
   }
 
+  @Test("A file that cannot be opened does not keep the others from being taken in") func oneOfSeveral() throws {
+    try store().close()
+    mkfifo(spool.path + "-0", 0o600)
+    try spool.append([notification(1)], key: try Keys.raw)
+    let store = try store()
+    #expect(try titles(store) == ["n1"])
+    #expect(store.spool.faults == [DatabaseError(.notAFile, "")])
+  }
+
   @Test("What a rotation cannot take in, and no key at hand opens, does not stand in its way") func unreadable() throws
   {
     let new = EncryptionKey.random()
@@ -265,6 +274,21 @@ import Testing
     #expect(try NotificationStore.rotateEncryptionKey(of: path, from: old, to: new).wasDone)
     let rotated = try self.store(new)
     #expect(try titles(rotated) == ["n1"])
+  }
+
+  @Test("Behind a length that cannot be, nothing is written over: the next entry begins a file of its own")
+  func brokenLength() throws {
+    try store().close()
+    for number in 1...3 { try spool.append([notification(number)], key: try Keys.raw) }
+    var altered = try bytes()
+    altered[offsets(altered)[1]] = 0xff
+    try write(altered)
+    try spool.append([notification(4)], key: try Keys.raw)
+    let store = try store()
+    #expect(try titles(store) == ["n1", "n4"])
+    #expect(store.spool.faults == [DatabaseError(.spoolUnreadable, "")])
+    let kept = try #require(folder.names.first { $0.hasPrefix("store.spool-damaged-") })
+    #expect(Array(try Data(contentsOf: URL(fileURLWithPath: folder.path(kept)))) == altered)
   }
 
   @Test("A wipe removes what waits, in all its files") func wipe() throws {
