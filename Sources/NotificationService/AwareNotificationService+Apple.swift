@@ -55,7 +55,7 @@
       let system = Handed(content: request.content, handler: contentHandler)
       let notification = DeliveredNotification(request)
       recorder.didReceive(notification) { content in
-        system.handler(content.applied(to: system.content, from: notification.content))
+        system.handler(content.applied(to: system.content, from: notification))
       }
     }
 
@@ -88,11 +88,13 @@
   }
 
   extension NotificationContent {
-    /// The system's content with what differs from `original`; all else of it as it came.
-    func applied(to content: UNNotificationContent, from original: NotificationContent) -> UNNotificationContent {
+    /// The system's content with what differs from that of `notification`, and the digest of that; all else as it came.
+    func applied(to content: UNNotificationContent, from notification: DeliveredNotification) -> UNNotificationContent {
+      let original = notification.content
       guard self != original, let changed = content.mutableCopy() as? UNMutableNotificationContent else {
         return content
       }
+      changed.userInfo[ReceivedNotification.contentDigestKey] = notification.contentDigest
       if title != original.title { changed.title = title }
       if subtitle != original.subtitle { changed.subtitle = subtitle }
       if body != original.body { changed.body = body }

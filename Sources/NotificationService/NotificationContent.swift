@@ -1,4 +1,6 @@
 import Foundation
+import NotificationStore
+import com_awareframework_ios_sensor_notification
 
 /// The content of a notification, as far as an app's transform may change it.
 ///
@@ -70,4 +72,17 @@ public struct DeliveredNotification: Sendable, Equatable {
     self.interruptionLevel = interruptionLevel
     self.receivedAt = receivedAt
   }
+}
+
+extension DeliveredNotification {
+  /// As the store knows it.
+  var received: ReceivedNotification {
+    ReceivedNotification(
+      identifier: identifier, title: content.title, body: content.body, categoryIdentifier: content.categoryIdentifier,
+      threadIdentifier: content.threadIdentifier, bundleIdentifier: AppBundle.identifier, hasSound: hasSound,
+      badge: content.badge ?? 0, interruptionLevel: interruptionLevel, source: .extension, receivedAt: receivedAt)
+  }
+
+  /// By which the app knows the push that it is shown with another content.
+  var contentDigest: String { received.record(label: "").contentDigest }
 }

@@ -77,13 +77,7 @@ struct Recording: Sendable {
 
   private func record() throws -> NotificationData {
     let shared = settings.sharedSettings
-    let content = notification.content
-    var record = ReceivedNotification(
-      identifier: notification.identifier, title: content.title, body: content.body,
-      categoryIdentifier: content.categoryIdentifier, threadIdentifier: content.threadIdentifier,
-      bundleIdentifier: AppBundle.identifier, hasSound: notification.hasSound, badge: content.badge ?? 0,
-      interruptionLevel: notification.interruptionLevel, source: .extension, receivedAt: notification.receivedAt
-    ).record(label: shared?.label ?? config.config.label)
+    var record = notification.received.record(label: shared?.label ?? config.config.label)
     record.deviceId = deviceId(or: "")
     record.recordId = RecordID.random()
     return record

@@ -75,6 +75,18 @@ struct ContentDigestInput: ~Copyable {
 }
 
 extension NotificationData {
+  /// The digest of the content as the system delivered it, in hexadecimal.
+  package var contentDigest: String { withContentDigest { Hexadecimal.text($0) } }
+
+  /// The bytes of a ``contentDigest``; nil for a text that is none.
+  package static func digest(_ text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count == 2 * ContentDigest.size, digits.allSatisfy(Hexadecimal.isDigit) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map {
+      Hexadecimal.value(digits[$0]) << 4 | Hexadecimal.value(digits[$0 + 1])
+    }
+  }
+
   /// What makes two deliveries of a push the same: all that the system shows, and in which app.
   var deliveredValues: [SQLValue] {
     [

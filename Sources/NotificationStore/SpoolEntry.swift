@@ -33,11 +33,15 @@ package enum SpoolEntry: Sendable, Equatable {
     }
   }
 
-  /// JSON: `table`, and `record` as `toDictionary()` gives it.
+  /// JSON: `table`, and `record` as `toDictionary()` gives it; of a notification also `contentDigest`.
   func encoded() throws -> Data {
     let (table, record): (String, [String: Any]) =
       switch self {
-      case .notification(let data): (NotificationData.databaseTableName, data.toDictionary())
+      case .notification(let data):
+        (
+          NotificationData.databaseTableName,
+          data.toDictionary().merging(["contentDigest": data.contentDigest]) { $1 }
+        )
       case .silentPush(let data): (SilentPushData.databaseTableName, data.toDictionary())
       case .token(let data): (NotificationTokenData.databaseTableName, data.toDictionary())
       case .receipt(let receipt):
@@ -59,7 +63,10 @@ package enum SpoolEntry: Sendable, Equatable {
       return nil
     }
     switch object["table"] as? String {
-    case NotificationData.databaseTableName: self = .notification(NotificationData(record))
+    case NotificationData.databaseTableName:
+      var data = NotificationData(record)
+      data.deliveredDigest = (record["contentDigest"] as? String).flatMap { NotificationData.digest($0) }
+      self = .notification(data)
     case SilentPushData.databaseTableName: self = .silentPush(SilentPushData(record))
     case NotificationTokenData.databaseTableName: self = .token(NotificationTokenData(record))
     case Self.receiptTable:

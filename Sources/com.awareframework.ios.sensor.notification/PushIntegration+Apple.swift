@@ -41,6 +41,7 @@
         identifier: notification.request.identifier, title: content.title, body: content.body,
         categoryIdentifier: content.categoryIdentifier, threadIdentifier: content.threadIdentifier,
         hasSound: content.sound != nil, badge: content.badge?.intValue ?? 0, source: source)
+      contentDigest = content.userInfo[Self.contentDigestKey] as? String
       if #available(iOS 15, macOS 12, *) { interruptionLevel = Int(content.interruptionLevel.rawValue) }
     }
   }

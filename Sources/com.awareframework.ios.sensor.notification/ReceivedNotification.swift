@@ -21,6 +21,12 @@ public struct ReceivedNotification: Sendable, Equatable {
   public var source: NotificationSource
   /// Unix time in milliseconds.
   public var receivedAt: Int64
+  /// The digest of the content as the system delivered it, where a service extension has changed it since: 32 hexadecimal
+  /// digits. By it app and extension know the push for one.
+  package var contentDigest: String?
+
+  /// Where in the payload an extension leaves the digest of a content that it changes.
+  package static let contentDigestKey = "aware.contentDigest"
 
   public init(
     identifier: String, title: String = "", body: String = "", categoryIdentifier: String = "",
@@ -53,6 +59,7 @@ public struct ReceivedNotification: Sendable, Equatable {
     data.badge = badge
     data.interruptionLevel = interruptionLevel
     data.source = source
+    data.deliveredDigest = contentDigest.flatMap { NotificationData.digest($0) }
     return data
   }
 }

@@ -51,6 +51,21 @@ import com_awareframework_ios_sensor_notification
     #expect(try bench.stored { try $0.notifications.page(limit: 1).first?.title } == "Ada")
   }
 
+  @Test("The app's delivery of a content that the extension changed makes no second row, at once or from the spool")
+  func changedContent() throws {
+    let bench = try ServiceBench()
+    let push = ServiceBench.push()
+    #expect(bench.deliver(push))
+    var changed = ReceivedNotification(identifier: push.identifier, title: "changed")
+    changed.contentDigest = push.contentDigest
+    let record = changed.record(label: "")
+    #expect(try bench.stored { try $0.record(PushRecords(notification: record)).isMerged })
+    try NotificationSpool(besideStore: bench.path).append([.notification(record)], key: try Keys.raw)
+    #expect(try bench.stored { ($0.spool.taken, try $0.notifications.page(limit: 9).map(\.title)) } == (1, ["Ada"]))
+    changed.contentDigest = "no digest"
+    #expect(try bench.stored { try !$0.record(PushRecords(notification: changed.record(label: ""))).isMerged })
+  }
+
   @Test("A transform that throws leaves the content as it came") func throwing() throws {
     struct Failure: Error {}
     let bench = try ServiceBench(transform: { _, _ in throw Failure() })

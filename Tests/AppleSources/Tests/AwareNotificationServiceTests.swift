@@ -3,7 +3,8 @@ import NotificationService
 import NotificationStore
 import Testing
 import UserNotifications
-import com_awareframework_ios_sensor_notification
+
+@testable import com_awareframework_ios_sensor_notification
 
 private final class Service: AwareNotificationService {
   struct Refusal: Error {}
@@ -118,10 +119,22 @@ extension AppleSources {
       #expect(shown.title == "A." && shown.body == "changed" && shown.badge == nil)
       #expect(shown.subtitle == "work" && shown.categoryIdentifier == "chat" && shown.threadIdentifier == "anna")
       #expect(shown.sound === content.sound && shown.interruptionLevel == .critical)
-      #expect(shown.userInfo["room"] as? String == "12" && shown.userInfo.count == 2)
+      #expect(shown.userInfo["room"] as? String == "12" && shown.userInfo.count == 3)
       #expect(shown.attachments.map(\.identifier) == ["sent", "added"])
       #expect(content.title == "Anna" && content.attachments.count == 1)
       #expect(try service.stored().map(\.title) == ["Anna"])
+    }
+
+    @Test("The app, which is shown the changed content, knows it for the push that is recorded") func once() throws {
+      service.change = { $0.body = "changed" }
+      let shown = try #require(deliver())
+      let delivery = ReceivedNotification(
+        UNNotification(stubRequest: UNNotificationRequest(stubIdentifier: "push-1", content: shown)),
+        source: .foreground)
+      let store = try NotificationStore(.init(path: service.path, key: Keys.raw))
+      #expect(try store.record(PushRecords(notification: delivery.record(label: ""))).isMerged)
+      try store.close()
+      #expect(try service.stored().map(\.body) == ["See you at 8"])
     }
 
     @Test("Each other property that a transform changes is changed") func properties() throws {

@@ -92,6 +92,10 @@ open class UNMutableNotificationContent: UNNotificationContent {
     get { stub.title }
     set { stub.title = newValue }
   }
+  open override var userInfo: [AnyHashable: Any] {
+    get { stub.userInfo }
+    set { stub.userInfo = newValue }
+  }
 }
 
 /// https://developer.apple.com/documentation/usernotifications/unnotificationrequest
