@@ -8,10 +8,12 @@ import Foundation
 package struct NotificationSpool: Sendable {
   /// Of the file that is written to: the store's path and `.spool`.
   package let path: String
+  private let store: String
   /// How long to wait for another process that is at work on it, in seconds.
   private let timeout: TimeInterval
 
   package init(besideStore store: String, timeout: TimeInterval = 5) {
+    self.store = store
     path = store + ".spool"
     self.timeout = timeout
   }
@@ -26,7 +28,11 @@ package struct NotificationSpool: Sendable {
     }
     guard !entries.isEmpty else { return }
     while let file = try SpoolFile.open(path, creating: true, until: Date() + timeout) {
-      if !file.isBegun { try file.begin(key) }
+      if !file.isBegun {
+        // An administrator's file would keep the store's owner out.
+        if FileSystem.size(store) > 0 { try? FileSystem.takeOwner(of: store, for: path) }
+        try file.begin(key)
+      }
       if let entryKey = file.isKnown ? file.entryKey(key) : nil, try !file.isBroken() {
         return try file.append(entries.map(\.identified), key: entryKey)
       }

@@ -326,6 +326,15 @@ import Testing
     #expect(throws: DatabaseError.self) { try spool.append([notification(1)], key: try Keys.raw) }
   }
 
+  @Test("What an administrator seals belongs to the store's owner", .enabled(if: geteuid() == 0)) func owner() throws {
+    try store().close()
+    let nobody: uid_t = 65534
+    #expect(chown(path, nobody, nobody) == 0)
+    try spool.append([notification(1)], key: try Keys.raw)
+    var status = stat()
+    #expect(stat(spool.path, &status) == 0 && status.st_uid == nobody && status.st_mode & 0o777 == 0o600)
+  }
+
   @Test("Who works on it is waited for, and reported when it takes too long") func busy() throws {
     try spool.append([notification(1)], key: try Keys.raw)
     let held = try SpoolFile.open(spool.path, creating: false, until: Date())
