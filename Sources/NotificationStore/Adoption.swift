@@ -1,7 +1,7 @@
 import EncryptedSQLite
 import Foundation
 
-/// One run of ``PlaintextStore/adopt(at:into:key:deviceId:syncedThrough:busyTimeout:)``.
+/// One run of ``PlaintextStore/adopt(at:into:key:deviceId:syncedThrough:hasReadableHeader:busyTimeout:)``.
 ///
 /// Before the encrypted store takes its place, the plaintext file gets a second name, `<source>.adopting`, by which it is
 /// overwritten and removed afterwards. What is found by that name tells how far an earlier run has come:
@@ -17,6 +17,7 @@ struct Adoption {
   let key: EncryptionKey
   let deviceId: String?
   let syncedThrough: [String: Int64]
+  let hasReadableHeader: Bool
   let deadline: Date
   let passing: (AdoptionStage) -> Void
 
@@ -128,7 +129,7 @@ struct Adoption {
   }
 
   private func build(_ aside: String, from rows: PlaintextRows) throws {
-    try Database.build(aside, key: key) { store in
+    try Database.build(aside, key: key, hasReadableHeader: hasReadableHeader) { store in
       // A journal in memory would keep a copy of every page that the migrations change.
       try store.execute("PRAGMA journal_mode = OFF")
       try rows.copy(to: store)

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// The plaintext file is read under an exclusive lock, copied row for row into a new encrypted store of the current
 /// jsonVersion, compared with it, replaced by it, overwritten and removed. A kill or a power cut at any moment leaves
-/// either the plaintext store or the complete encrypted one at the path; ``adopt(at:into:key:deviceId:syncedThrough:busyTimeout:)``
+/// either the plaintext store or the complete encrypted one at the path; ``adopt(at:into:key:deviceId:syncedThrough:hasReadableHeader:busyTimeout:)``
 /// called again brings the rest to its end. Until then the plaintext may also be known as `<path>.adopting`.
 public enum PlaintextStore {
   /// Whether the file at `path` is plain SQLite. False as well when there is none, or it cannot be read.
@@ -17,7 +17,7 @@ public enum PlaintextStore {
     return Connection.isPlaintext(path)
   }
 
-  /// Whether ``adopt(at:into:key:deviceId:syncedThrough:busyTimeout:)`` has anything to do at `path`: a plaintext store,
+  /// Whether ``adopt(at:into:key:deviceId:syncedThrough:hasReadableHeader:busyTimeout:)`` has anything to do at `path`: a plaintext store,
   /// or what an interrupted adoption left. Takes microseconds and changes nothing.
   public static func needsAdoption(at path: String) -> Bool {
     guard let path = try? FileSystem.absolute(path) else { return false }
@@ -35,6 +35,7 @@ public enum PlaintextStore {
   ///     path where nothing is yet, and the plaintext one is removed all the same.
   ///   - deviceId: the store's own device id; when nil or empty, that of the newest record that has one.
   ///   - syncedThrough: for each table, the last id that was uploaded. An id beyond the table's last is taken as that.
+  ///   - hasReadableHeader: see ``NotificationStore/Configuration/hasReadableHeader``.
   ///   - busyTimeout: how long to wait for other users of the file, in seconds.
   /// - Returns: nil when there is nothing to adopt: no file, or one that is not plain SQLite.
   /// - Throws: `foreignTables`, `unknownLayout` for a file that holds what would be lost; `corrupt`; `busy`;
@@ -43,17 +44,18 @@ public enum PlaintextStore {
   ///   is not known to be in the encrypted store, and is kept.
   public static func adopt(
     at source: String, into destination: String? = nil, key: EncryptionKey, deviceId: String? = nil,
-    syncedThrough: [String: Int64] = [:], busyTimeout: Double = 5
+    syncedThrough: [String: Int64] = [:], hasReadableHeader: Bool = false, busyTimeout: Double = 5
   ) throws -> AdoptionReport? {
     try adopt(
       at: source, into: destination, key: key, deviceId: deviceId, syncedThrough: syncedThrough,
-      busyTimeout: busyTimeout, passing: { _ in })
+      hasReadableHeader: hasReadableHeader, busyTimeout: busyTimeout, passing: { _ in })
   }
 
   /// - Parameter passing: called when a stage is done, for tests that end the process there.
   package static func adopt(
     at source: String, into destination: String? = nil, key: EncryptionKey, deviceId: String? = nil,
-    syncedThrough: [String: Int64] = [:], busyTimeout: Double = 5, passing: @escaping (AdoptionStage) -> Void
+    syncedThrough: [String: Int64] = [:], hasReadableHeader: Bool = false, busyTimeout: Double = 5,
+    passing: @escaping (AdoptionStage) -> Void
   ) throws -> AdoptionReport? {
     for (table, id) in syncedThrough where id < 0 || !NotificationStore.tables.contains(table) {
       throw DatabaseError(
@@ -65,7 +67,8 @@ public enum PlaintextStore {
     let source = try FileSystem.absolute(source)
     let adoption = Adoption(
       source: source, destination: try destination.map(FileSystem.absolute) ?? source, key: key, deviceId: deviceId,
-      syncedThrough: syncedThrough, deadline: Date(timeIntervalSinceNow: min(max(0, busyTimeout), 1_000_000)),
+      syncedThrough: syncedThrough, hasReadableHeader: hasReadableHeader,
+      deadline: Date(timeIntervalSinceNow: min(max(0, busyTimeout), 1_000_000)),
       passing: passing)
     return try adoption.run()
   }

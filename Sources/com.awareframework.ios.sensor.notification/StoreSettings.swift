@@ -63,7 +63,8 @@ package struct StoreSettings: @unchecked Sendable {
     if config.plaintextStorePolicy == .adopt {
       do {
         _ = try PlaintextStore.adopt(
-          at: path, key: key, deviceId: deviceId ?? publicSensor.deviceId, syncedThrough: publicSensor.syncedThrough)
+          at: path, key: key, deviceId: deviceId ?? publicSensor.deviceId, syncedThrough: publicSensor.syncedThrough,
+          hasReadableHeader: hasReadableHeader(key))
         try adoptIntoGroup(path, key, deviceId ?? publicSensor.deviceId)
       } catch let error as DatabaseError where FileSystem.size(path) > 0 && !PlaintextStore.isPlaintext(at: path) {
         // The encrypted store is there, and only the plaintext's end is not: no reason to lose records.
@@ -91,14 +92,15 @@ package struct StoreSettings: @unchecked Sendable {
   private func configuration(
     _ path: String, _ key: EncryptionKey, _ previous: EncryptionKey?, _ deviceId: String?
   ) -> NotificationStore.Configuration {
-    var configuration = NotificationStore.Configuration(
-      path: path, key: key, previousKey: previous, synchronous: config.synchronous, maximumAge: config.maximumAge,
-      deviceId: deviceId)
-    // iOS ends a suspended app for a lock on a file of a shared container, unless it sees that the file is SQLite's. A new
-    // store shows that where it can.
-    configuration.hasReadableHeader =
-      group != nil && key.kind == .rawKeyWithSalt && Connection.librarySupportsReadableHeaders
-    return configuration
+    NotificationStore.Configuration(
+      path: path, key: key, previousKey: previous, hasReadableHeader: hasReadableHeader(key),
+      synchronous: config.synchronous, maximumAge: config.maximumAge, deviceId: deviceId)
+  }
+
+  /// iOS ends a suspended app for a lock on a file of a shared container, unless it sees that the file is SQLite's. A new
+  /// store shows that where it can.
+  private func hasReadableHeader(_ key: EncryptionKey) -> Bool {
+    group != nil && key.kind == .rawKeyWithSalt && Connection.librarySupportsReadableHeaders
   }
 
   /// The public sensor knows no groups: its store stands in the app's own folder.
@@ -107,7 +109,8 @@ package struct StoreSettings: @unchecked Sendable {
     let old = try StoreLocation.path(config.dbPath)
     guard PlaintextStore.needsAdoption(at: old) else { return }
     _ = try PlaintextStore.adopt(
-      at: old, into: path, key: key, deviceId: deviceId, syncedThrough: publicSensor.syncedThrough)
+      at: old, into: path, key: key, deviceId: deviceId, syncedThrough: publicSensor.syncedThrough,
+      hasReadableHeader: hasReadableHeader(key))
   }
 
   /// Tells the extension what it needs to know.

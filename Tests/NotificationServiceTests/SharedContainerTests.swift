@@ -30,6 +30,22 @@ import com_awareframework_ios_sensor_notification
     try store.close()
   }
 
+  @Test("So does one that takes over what the public sensor left in the app's own folder") func adoptedHeader() throws {
+    let container = folder.path("aware-groups/group.org.example")
+    for path in [container, folder.path("aware")] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    try PublicSensor.make(folder.path("aware/shared.sqlite"))
+    let salted = "x'\(String(repeating: "5a", count: 48))'"
+    #expect(try run("group.org.example", key: salted).status == 0)
+    let store = try NotificationStore(
+      .init(path: container + "/shared.sqlite", key: try EncryptionKey(salted), access: .readOnly))
+    #expect(store.database.cipher?.hasReadableHeader == Connection.librarySupportsReadableHeaders)
+    #expect(try store.notifications.count() > 1)
+    try store.close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("aware")).isEmpty)
+  }
+
   @Test("Store and settings are in the group's folder, and the extension takes label and receipts from there")
   func group() throws {
     let container = folder.path("aware-groups/group.org.example")
