@@ -32,14 +32,19 @@ package struct HTTPResponse: Sendable {
   package var body: [UInt8]
   /// Whether the server sent more than that. The rest was not read.
   package var isCut: Bool
+  /// Whether the server said where the body ends. If not, it ends with the connection, as it would when that breaks.
+  package var isDelimited: Bool
 
   /// No server's acknowledgement is longer than this.
   package static let longestBody = 64 << 10
 
-  package init(status: Int, headers: [String: String] = [:], body: [UInt8] = [], isCut: Bool = false) {
+  package init(
+    status: Int, headers: [String: String] = [:], body: [UInt8] = [], isCut: Bool = false, isDelimited: Bool = true
+  ) {
     self.status = status
     self.headers = headers
     self.body = body
     self.isCut = isCut
+    self.isDelimited = isDelimited
   }
 }

@@ -9,8 +9,14 @@ final class ResponseReader {
   private(set) var isCut = false
   /// Whether the header lines went on beyond ``longestHead``.
   private(set) var isHeadTooLong = false
+  /// Whether the last head's empty line came.
+  private(set) var isHeadComplete = false
+  /// Whether the head says where the body ends (RFC 9112, section 6.3), as every one of HTTP/2 does.
+  var isDelimited: Bool {
+    !isHTTP1 || headers["content-length"] != nil || headers["transfer-encoding"] != nil
+  }
+  private var isHTTP1 = true
   private var headLength = 0
-  private var isHeadComplete = false
 
   /// Takes one line as it came, its end included.
   ///
@@ -26,6 +32,7 @@ final class ResponseReader {
       // Of several heads, as with 100 or 103, the last one is the response's.
       headers = [:]
       isHeadComplete = false
+      isHTTP1 = line.starts(with: "HTTP/1".utf8)
     } else if line.isEmpty {
       isHeadComplete = true
     } else if !isHeadComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {

@@ -68,17 +68,20 @@
           return try BrokenPipe.guarded { try transfer(isCancelled) }
         }
       }
-      if code == CURLE_OK || (code == CURLE_WRITE_ERROR && reader.isCut) {
+      // libcurl takes a head that ends before its empty line; what it said after that is not known (RFC 9112, section 8).
+      let failure = code == CURLE_OK && !reader.isHeadComplete ? CURLE_PARTIAL_FILE : code
+      if failure == CURLE_OK || (failure == CURLE_WRITE_ERROR && reader.isCut) {
+        let status = handle.number(CURLINFO_RESPONSE_CODE)
         return HTTPResponse(
-          status: handle.number(CURLINFO_RESPONSE_CODE), headers: reader.headers, body: reader.body,
-          isCut: reader.isCut)
+          status: status, headers: reader.headers, body: reader.body, isCut: reader.isCut,
+          isDelimited: status == 204 || reader.isDelimited)
       }
       if reader.isHeadTooLong {
         throw DatabaseError(
           .invalidResponse, "\(target.origin) sends more header lines than any server of ours: check the address")
       }
       throw CurlFailure(
-        code: code, detail: handle.detail, verification: handle.number(CURLINFO_SSL_VERIFYRESULT),
+        code: failure, detail: handle.detail, verification: handle.number(CURLINFO_SSL_VERIFYRESULT),
         origin: target.origin, proxy: proxy
       ).error
     }

@@ -27,6 +27,13 @@ extension Verdict {
     }
     let came = "answered \(response.status) with \(answer.kind)"
     switch response.status {
+    case 200..<300 where response.body.isEmpty && !response.isDelimited:
+      // Refusals under 200 have a body: cut off before it, one would look like a yes.
+      self = .later(
+        after: nil,
+        error(
+          .connectionFailed,
+          "\(came) and no length, so the answer may have been cut short: have the server send Content-Length"))
     case 200..<300:
       self =
         Self.accepted(answer, serverType, rowCount)

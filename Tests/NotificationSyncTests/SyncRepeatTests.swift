@@ -9,7 +9,8 @@ import Testing
 @Suite("Lost answers and sends that were cut off") struct SyncRepeatTests {
   @Test(
     "A batch whose answer was lost goes out again byte for byte under its own key",
-    arguments: [ServerType.aware_micro, .aware_light, .aware], [Step.Close.afterReading, .midBody])
+    arguments: [ServerType.aware_micro, .aware_light, .aware],
+    [Step.Close.afterReading, .midHead, .afterHead, .midBody])
   func sameBytes(_ type: ServerType, _ close: Step.Close) async throws {
     let bench = try SyncBench()
     (bench.settings.serverType, bench.settings.attemptsPerSync) = (type, 1)

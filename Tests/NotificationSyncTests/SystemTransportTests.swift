@@ -122,7 +122,7 @@ struct SystemTransportTests {
 
   @Test("says that a connection broke, wherever it did, and works on", arguments: [false, true])
   func brokenConnections(byReset: Bool) async throws {
-    for moment in [ScriptedServer.Step.Close.beforeReading, .afterReading, .midBody] {
+    for moment in [ScriptedServer.Step.Close.beforeReading, .afterReading, .midHead, .midBody] {
       let server = try ScriptedServer(endpoint.leaf, .close(moment, reset: byReset), .acknowledge)
       let transport = try endpoint.transport()
       let request = Endpoint.request(server, body: String(repeating: " ", count: 2_000_000))

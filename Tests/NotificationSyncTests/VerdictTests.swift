@@ -6,11 +6,12 @@ import Testing
 @Suite("A verdict") struct VerdictTests {
   private func verdict(
     _ status: Int, _ body: String, _ serverType: ServerType = .aware_micro, headers: [String: String] = [:],
-    isCut: Bool = false
+    isCut: Bool = false, isDelimited: Bool = true
   ) -> Verdict {
     Verdict(
-      HTTPResponse(status: status, headers: headers, body: Array(body.utf8), isCut: isCut), serverType: serverType,
-      rowCount: 10, server: "https://h", now: 1_700_000_000)
+      HTTPResponse(
+        status: status, headers: headers, body: Array(body.utf8), isCut: isCut, isDelimited: isDelimited),
+      serverType: serverType, rowCount: 10, server: "https://h", now: 1_700_000_000)
   }
 
   @Test(
@@ -21,6 +22,19 @@ import Testing
     ])
   func taken(_ serverType: ServerType, _ body: String) {
     for status in [200, 201, 202, 204] { #expect(verdict(status, body, serverType) == .taken) }
+  }
+
+  @Test(
+    "takes no empty answer that may be a refusal cut short", arguments: [ServerType.aware, .aware_micro, .aware_light])
+  func mayBeCut(_ serverType: ServerType) {
+    guard case .later(nil, let error) = verdict(200, "", serverType, isDelimited: false) else {
+      Issue.record("an answer without an end was taken")
+      return
+    }
+    #expect(error.code == .connectionFailed && error.message.contains("Content-Length"))
+    // What ends by itself needs no length.
+    #expect(
+      verdict(200, #"{"accepted":10,"duplicates":0}"#, serverType, isDelimited: false) == .proven(duplicates: 0))
   }
 
   @Test(

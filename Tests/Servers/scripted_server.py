@@ -20,6 +20,8 @@ last step again. Its members, all optional:
     trickle                 bytes of the body a second
     close                   before-reading: the head is read, not the body
                             after-reading: all is read, nothing answered
+                            mid-head: the answer's head is sent but for the empty line, and TLS is ended in order
+                            after-head: the answer's head is sent, without a length: the end is all that ends the body
                             mid-body: half of the answer's body is sent
     reset                   such a close is a TCP reset
     hang                    no answer, until the client closes
@@ -182,11 +184,18 @@ class Connection:
         phrase = HTTPStatus(status).phrase if status in list(HTTPStatus) else "Status"
         head = [f"HTTP/1.1 {status} {phrase}"]
         head += [f"{name}: {value}" for name, value in step.get("headers", {}).items()]
-        if status != 204 and status >= 200:
+        if status != 204 and status >= 200 and closing not in ("mid-head", "after-head"):
             head.append(f"Content-Length: {len(body)}")
         start = "\r\n".join(head).encode("latin-1") + b"\r\n\r\n"
-        if closing == "mid-body":
+        if closing == "mid-head":
+            self.stream.sendall(start[:-2])
+            if isinstance(self.stream, ssl.SSLSocket) and not reset:
+                self.stream.unwrap()
+        elif closing == "after-head":
+            self.stream.sendall(start)
+        elif closing == "mid-body":
             self.stream.sendall(start + body[: len(body) // 2])
+        if closing:
             time.sleep(0.05)  # a reset may overtake what was sent
             self.close(reset)
             return False

@@ -11,6 +11,10 @@ public final class ScriptedServer {
       case beforeReading = "before-reading"
       /// All is read, nothing answered.
       case afterReading = "after-reading"
+      /// The answer's head is sent but for the empty line; unless it is reset, TLS is ended in order.
+      case midHead = "mid-head"
+      /// The answer's head is sent, without a length; TLS is not ended.
+      case afterHead = "after-head"
       /// Half of the answer's body is sent.
       case midBody = "mid-body"
     }
