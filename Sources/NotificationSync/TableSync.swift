@@ -218,10 +218,13 @@ struct TableSync {
       ) {
         TableCreation.isDone($0) ? .taken : Verdict($0, serverType: .aware, rowCount: 0, server: target.name, now: $1)
       }
-      guard verdict == .taken else {
-        return verdict == .proven(duplicates: 0) ? .refused(TableCreation.refused) : verdict
+      switch verdict {
+      case .taken: hasCreatedTable = true
+      case .proven: return .refused(TableCreation.refused)
+      // That is not about the rows.
+      case .tooLarge(let error): return .refused(error)
+      case .later, .refused, .refusedAll: return verdict
       }
-      hasCreatedTable = true
       try await record { try Self.requireOnItsWay(outgoing.batch, $0) }
     }
     return try await post(

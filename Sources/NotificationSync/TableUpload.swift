@@ -41,6 +41,10 @@ struct TableUpload: Sendable {
   let longestWait: Double
   /// Attempts of the batch in hand, in this sync.
   private var attempts = 0
+  /// Rows set aside one after the other, in this sync, with no batch taken between them.
+  private var setAsideInARow = 0
+  /// A server that takes none of so many rows would take no other either.
+  private static let mostSetAsideInARow = 3
 
   init(_ settings: SyncSettings, _ target: UploadTarget, isForced: Bool) {
     format = target.format.name
@@ -81,14 +85,17 @@ struct TableUpload: Sendable {
   {
     switch verdict {
     case .proven:
-      attempts = 0
+      (attempts, setAsideInARow) = (0, 0)
       return (.acknowledge(removing: removal.proven), .goOn)
     case .taken:
-      attempts = 0
+      (attempts, setAsideInARow) = (0, 0)
       return (.acknowledge(removing: removal.taken), .goOn)
     case .tooLarge(let error):
       attempts = 0
-      return batch.rowCount > 1 ? (.shrink(to: batch.rowCount / 2, error), .goOn) : (.quarantine(error), .goOn)
+      guard batch.rowCount == 1 else { return (.shrink(to: batch.rowCount / 2, error), .goOn) }
+      guard setAsideInARow < Self.mostSetAsideInARow else { return (.fail(error, notBefore: 0), .endTable) }
+      setAsideInARow += 1
+      return (.quarantine(error), .goOn)
     case .refused(let error): return (.fail(error, notBefore: 0), .endTable)
     case .refusedAll(let error): return (.fail(error, notBefore: 0), .endSync)
     case .later(let asked, let error):

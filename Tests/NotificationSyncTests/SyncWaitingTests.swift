@@ -158,6 +158,22 @@ import Testing
     #expect(server.bodies.map(\.count).suffix(2) == [20, 10])
   }
 
+  @Test("A server that finds everything too large gets few rows set aside, and none for the making of a table")
+  func everythingTooLarge() async throws {
+    let bench = try SyncBench()
+    try bench.add(40)
+    try bench.addOthers(tokens: 0, pushes: 1)
+    let server = try bench.script([], otherwise: Step(413))
+    let report = try await bench.sync()
+    #expect(report.error?.code == .refused && !report.isComplete)
+    #expect(report.tables.map(\.setAside) == [3, 0, 1] && report.pending == 37)
+    #expect(try bench.store.requeue() == 4)
+    (bench.settings.serverType, bench.settings.createsTables) = (.aware, true)
+    #expect(try await bench.sync().error?.code == .refused)
+    #expect(try bench.setAside().isEmpty && bench.pending() == 40)
+    #expect(server.requests().suffix(2).allSatisfy { $0.path.hasSuffix("/create_table") })
+  }
+
   @Test("A row that is too large alone is set aside, the others go on as before, and a later server gets it")
   func oversizeRow() async throws {
     let bench = try SyncBench()

@@ -95,6 +95,20 @@ import Testing
         == (.quarantine(refusal), .goOn))
   }
 
+  @Test("leaves a server that takes no row at all") func takesNothing() throws {
+    var planner = try planner()
+    let row = try batch(rows: 1)
+    func answer(_ verdict: Verdict) -> TableUpload.Change {
+      planner.answered(verdict, row, failures: 0, now: now, chance: 0).0
+    }
+    for _ in 1...2 { #expect(answer(.tooLarge(refusal)) == .quarantine(refusal)) }
+    #expect(answer(.taken) == .acknowledge(removing: false))
+    for _ in 1...3 { #expect(answer(.tooLarge(refusal)) == .quarantine(refusal)) }
+    #expect(
+      planner.answered(.tooLarge(refusal), row, failures: 0, now: now, chance: 0)
+        == (.fail(refusal, notBefore: 0), .endTable))
+  }
+
   @Test("tries a few times where the wait is short, and then leaves it to the next sync") func retries() throws {
     var planner = try planner()
     let batch = try batch()
