@@ -103,6 +103,8 @@ struct UploadTarget: Sendable {
     guard !settings.deviceId.isEmpty else {
       throw SyncError(.invalidSyncSettings, "there is no device id to send records under: set deviceId")
     }
+    // Else it would come up when the records are sent already, and hide what became of them.
+    if let url = settings.deliveryReceiptURL, !url.isEmpty { _ = try UploadPlace(url: url, of: "deliveryReceiptURL") }
     switch settings.serverType {
     case .none: throw SyncError(.invalidSyncSettings, "serverType is none: choose the kind of server")
     case .aware: format = BatchFormat(body: .form, hasID: true, isExtended: settings.extendedColumns)

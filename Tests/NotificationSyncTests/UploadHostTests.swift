@@ -69,6 +69,8 @@ import Testing
     #expect(code { $0.batchSize = 1_000_000 } == .invalidSyncSettings)
     #expect(code { $0.serverType = .none } == .invalidSyncSettings)
     #expect(code { $0.deviceId = "" } == .invalidSyncSettings)
+    #expect(code { $0.deliveryReceiptURL = "https://user:words@h/receipt/" } == .invalidSyncSettings)
+    #expect(code { $0.deliveryReceiptURL = "" } == nil)
     #expect(code { ($0.serverType, $0.compactDataFormat) = (.aware, true) } == .invalidSyncSettings)
     var settings = SyncSettings(host: "h", studyKey: "s3cret", deviceId: "d")
     settings.signingKey = try? SigningKey(Array("s3cret-s3cret-s3cret-s3cret-s3cret".utf8), id: "k")
