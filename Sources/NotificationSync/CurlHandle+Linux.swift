@@ -92,9 +92,11 @@
       try set(CURLOPT_NOPROXY, "")
     }
 
+    /// In seconds, for the next transfer as a whole.
+    func setLimit(_ seconds: Double) throws { try set(CURLOPT_TIMEOUT_MS, Self.milliseconds(seconds)) }
+
     private func set(_ timeouts: TransportTimeouts) throws {
       try set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(timeouts.connect))
-      try set(CURLOPT_TIMEOUT_MS, Self.milliseconds(timeouts.request))
       try set(CURLOPT_LOW_SPEED_LIMIT, 16)
       try set(CURLOPT_LOW_SPEED_TIME, Int(max(1, timeouts.stall.rounded(.up))))
     }

@@ -30,7 +30,8 @@ public struct SyncSettings: Sendable {
   public var deliveryReceiptURL: String?
 
   /// The most bytes of a body, unless its only row is longer.
-  package var byteLimit = 4 << 20
+  package var byteLimit = Self.fullBatch
+  package static let fullBatch = 4 << 20
   package var backoff = Backoff()
   /// Attempts of one batch in one sync, where the wait between them is short.
   package var attemptsPerSync = 3

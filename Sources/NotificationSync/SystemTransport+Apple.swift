@@ -56,7 +56,8 @@
       let configuration = URLSessionConfiguration.ephemeral
       configuration.tlsMinimumSupportedProtocolVersion = .TLSv12
       configuration.timeoutIntervalForRequest = timeouts.stall
-      configuration.timeoutIntervalForResource = timeouts.request
+      // One for all requests of a session: that of a full batch.
+      configuration.timeoutIntervalForResource = timeouts.request(of: SyncSettings.fullBatch)
       configuration.urlCache = nil
       configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
       configuration.httpCookieStorage = nil

@@ -16,12 +16,14 @@
     private let queue = DispatchQueue(label: "SystemTransport", qos: .userInitiated)
     private let handle: CurlHandle
     private let multi: UnsafeMutableRawPointer
+    private let timeouts: TransportTimeouts
     private let proxy: String?
 
     /// - Throws: `invalidSyncSettings`; `keyExposed` when others can read the client's private key.
     package init(policy: TLSPolicy, timeouts: TransportTimeouts = TransportTimeouts()) throws {
       try policy.check()
       handle = try CurlHandle(policy, timeouts)
+      self.timeouts = timeouts
       proxy = policy.proxy
       guard let multi = curl_multi_init() else {
         throw DatabaseError(.connectionFailed, "libcurl has no memory left: try again later")
@@ -57,6 +59,7 @@
       let code = try withExtendedLifetime(reader) {
         let context = Unmanaged.passUnretained(reader).toOpaque()
         return try request.body.withUnsafeBytes { body in
+          try handle.setLimit(timeouts.request(of: body.count))
           try handle.set(CURLOPT_URL, request.url)
           try handle.set(CURLOPT_POST, 1)
           try handle.set(CURLOPT_HTTPHEADER, pointer: lines)

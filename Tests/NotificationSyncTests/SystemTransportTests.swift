@@ -155,6 +155,16 @@ struct SystemTransportTests {
     #expect(await failure(transport, Endpoint.request(server))?.code == .timedOut)
   }
 
+  @Test("gives a long body the time that a slow line needs, and no more than that where a limit is one")
+  func longBodyInTime() async throws {
+    let late = ScriptedServer.Step.acknowledge.with { $0.delay = 1.5 }
+    let server = try ScriptedServer(endpoint.leaf, late)
+    let request = Endpoint.request(server, body: String(repeating: " ", count: 200_000))
+    let patient = try endpoint.transport(timeouts: TransportTimeouts(request: 0.5))
+    #expect(try await patient.send(request).status == 200)
+    #expect(await failure(try endpoint.transport(timeouts: .within(0.5)), request)?.code == .timedOut)
+  }
+
   @Test("waits for no handshake beyond its time")
   func silentHandshake() async throws {
     let listener = try PlainListener(closingAfter: 6)
