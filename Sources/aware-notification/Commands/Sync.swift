@@ -15,8 +15,8 @@ enum Sync: Command {
     failure asked for. A row too large for the server, or one that cannot be written as JSON, is set aside: it stays, and
     requeue sends it again. Safe to interrupt and to repeat.
 
-    The exit status is 0 when all but what is set aside was sent, and 1 when something still waits; what stood in the way is on standard
-    error.
+    The exit status is 0 when everything was sent but for what is set aside, and 1 when something still waits; what stood
+    in the way is on standard error.
     """
   static let options =
     Option.store + Option.upload + [
