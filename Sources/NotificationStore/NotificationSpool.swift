@@ -103,10 +103,13 @@ package struct NotificationSpool: Sendable {
 
   /// Removes everything that waits, as when a participant withdraws.
   package func wipe() throws {
-    for path in try files(withDamaged: true) {
-      // Nobody is to be in the middle of taking it in.
-      guard let file = try SpoolFile.open(path, creating: false, until: Date() + timeout) else { continue }
-      try withExtendedLifetime(file) { try remove(path) }
+    // Again, for a writer may give one another name meanwhile.
+    for _ in 1...2 {
+      for path in try files(withDamaged: true) {
+        // Nobody is to be in the middle of taking it in.
+        guard let file = try SpoolFile.open(path, creating: false, until: Date() + timeout) else { continue }
+        try withExtendedLifetime(file) { try remove(path) }
+      }
     }
   }
 
@@ -134,6 +137,8 @@ package struct NotificationSpool: Sendable {
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder)
     } catch {
+      // A folder that may be entered and not listed.
+      if access(path, F_OK) == 0 { return [path] }
       throw FileSystem.error("look for the spool in", folder, access(folder, R_OK) != 0 ? errno : EIO)
     }
     let aside = names.filter { $0.hasPrefix(name + "-") && (withDamaged || !$0.hasPrefix(name + "-damaged-")) }

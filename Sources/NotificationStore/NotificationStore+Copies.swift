@@ -6,7 +6,38 @@ extension NotificationStore {
   ///
   /// - Parameter key: the copy's key; nil means the store's own.
   public func backUp(to path: String, key: EncryptionKey? = nil) throws -> BackupReport {
-    try Database.backUp(database.path, key: database.keyInForce, to: path, backupKey: key)
+    // It belongs to the store, and is in no copy otherwise.
+    takeSpoolIn()
+    return try Database.backUp(database.path, key: database.keyInForce, to: path, backupKey: key)
+  }
+
+  /// Whether every record of the store at `other` is in the one at `path`, by its identity.
+  package static func holdsAll(_ path: String, of other: String, key: EncryptionKey) throws -> Bool {
+    let (store, other) = (try open(path, key), try open(other, key))
+    defer {
+      try? store.close()
+      try? other.close()
+    }
+    return try tables.allSatisfy { table in
+      try other.database.read { source in
+        try store.database.read { target in
+          try target.withStatement("SELECT 1 FROM \(table) WHERE recordId = ?") { known in
+            var holds = true
+            try source.forEachRow("SELECT recordId FROM \(table)") { row in
+              guard holds else { return }
+              known.bind(row.string(at: 0), at: 1)
+              holds = try known.step()
+              known.reset()
+            }
+            return holds
+          }
+        }
+      }
+    }
+  }
+
+  private static func open(_ path: String, _ key: EncryptionKey) throws -> NotificationStore {
+    try NotificationStore(.init(path: path, key: key, access: .readOnly))
   }
 
   /// Puts a copy of the backup of a store at `path`. See

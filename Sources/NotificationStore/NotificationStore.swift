@@ -32,6 +32,8 @@ public final class NotificationStore: Sendable {
     public var migrator: SchemaMigrator
     /// Whether the store is opened for a moment beside its owner, which sees to its upkeep: schema, age, spool.
     package var isGuest = false
+    /// Whether what waits in the spool is left there, as where another store is about to take this one's place.
+    package var leavesSpool = false
 
     public init(
       path: String, key: EncryptionKey, previousKey: EncryptionKey? = nil, access: Connection.Access = .readWrite,
@@ -101,7 +103,7 @@ public final class NotificationStore: Sendable {
       spool = SpoolReport()
       return
     }
-    spool = Self.spoolTakenIn(to: database, configuration, deviceId)
+    spool = configuration.leavesSpool ? SpoolReport() : Self.spoolTakenIn(to: database, configuration, deviceId)
     try deleteExpired()
   }
 

@@ -4,13 +4,15 @@ import Foundation
 /// A spool's file, locked for as long as this object lives.
 ///
 /// It begins with 8 bytes that name format and version, 16 random bytes that name the file, 32 bytes of salt, and 16 bytes
-/// by which the right key is known. Each entry is its length (4 bytes, big-endian), a nonce (12 bytes), the ciphertext and
+/// by which the right key is known. Each entry is its length (4 bytes, big-endian) and that
+/// with every bit turned (a damaged length would hide what stands behind it), a nonce (12 bytes), the ciphertext and
 /// its tag (16 bytes). Version, file and the entry's number are authenticated with it, so that none can be exchanged for
 /// another. Entries are encrypted by AES-256-GCM under a key that HKDF-SHA-256 derives from the store's raw key.
 final class SpoolFile {
   private static let magic = Array("AWSPOOL1".utf8)
   private static let info = Array("aware-notification spool 1".utf8)
   private static let headerSize = 72
+  private static let prefixSize = 8
   private static let nonceSize = 12
   private static let tagSize = 16
   /// No push is that long.
@@ -37,7 +39,9 @@ final class SpoolFile {
       let file = SpoolFile(path, descriptor)
       try file.lock(until: deadline)
       let status = try FileStatus(descriptor: descriptor, path)
-      guard status.isRegularFile else { throw DatabaseError(.notAFile, "the spool \(path) is no file: move it away") }
+      guard status.isRegularFile, status.names <= 1 else {
+        throw DatabaseError(.notAFile, "the spool \(path) is no file: move it away")
+      }
       // Whoever had the lock before may have taken the file in and away.
       if status.isSameFile(as: try FileStatus(path)) {
         file.header = try file.read(0, min(Self.headerSize, status.size))
@@ -126,7 +130,8 @@ final class SpoolFile {
         }
       }
       let length = UInt32(nonce.count + sealed.count)
-      bytes += (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) } + nonce + sealed
+      let prefix = (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) }
+      bytes += prefix + prefix.map { ~$0 } + nonce + sealed
     }
     guard end + bytes.count <= Self.largestSize else {
       throw DatabaseError(
@@ -182,12 +187,15 @@ final class SpoolFile {
     let size = try FileStatus(descriptor: descriptor, path).size
     var frames: [(offset: Int, length: Int)] = []
     var end = Self.headerSize
-    while size - end >= 4 {
-      let length = try read(end, 4).reduce(0) { $0 << 8 | Int($1) }
-      guard (Self.nonceSize + Self.tagSize...Self.longestEntry).contains(length) else { return (frames, end, true) }
-      guard size - end - 4 >= length else { break }
-      frames.append((end + 4, length))
-      end += 4 + length
+    while size - end >= Self.prefixSize {
+      let prefix = try read(end, Self.prefixSize)
+      let length = prefix.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+      guard prefix.count == Self.prefixSize, prefix.prefix(4).elementsEqual(prefix.suffix(4).map { ~$0 }),
+        (Self.nonceSize + Self.tagSize...Self.longestEntry).contains(length)
+      else { return (frames, end, true) }
+      guard size - end - Self.prefixSize >= length else { break }
+      frames.append((end + Self.prefixSize, length))
+      end += Self.prefixSize + length
     }
     return (frames, end, false)
   }

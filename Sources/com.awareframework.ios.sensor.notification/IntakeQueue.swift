@@ -80,6 +80,8 @@ final class IntakeQueue: @unchecked Sendable {
   func prepare() {
     whenIdle {
       self.isClosed = false
+      // An extension may have sealed something beside the open store.
+      self.hasSpooled = true
       self.store([])
     }
   }
@@ -150,7 +152,10 @@ final class IntakeQueue: @unchecked Sendable {
   }
 
   private func openedStore() throws -> NotificationStore? {
-    if openStore == nil { openStore = try open() }
+    if openStore == nil {
+      openStore = try open()
+      hasSpooled = openStore?.spool.isSomethingLeft ?? false
+    }
     return openStore
   }
 
@@ -170,12 +175,13 @@ final class IntakeQueue: @unchecked Sendable {
     waiting = []
     do {
       if let store = try openedStore() {
-        hasSpooled = false
+        if hasSpooled { hasSpooled = store.takeSpoolIn().isSomethingLeft }
         try self.store(&rest, in: store)
       } else {
         for arrival in rest { arrival.finish(.notKept(arrival.item)) }
       }
       retries = 0
+      if hasSpooled { retryLater() }
       if isClosed { closeStore() }
     } catch {
       let error = DatabaseError(describing: error)
@@ -275,7 +281,11 @@ final class IntakeQueue: @unchecked Sendable {
     let temporary: Set<DatabaseError.Code> = [
       .busy, .diskFull, .inputOutput, .permissionDenied, .fileReplaced, .keyUnavailable,
     ]
-    guard !waiting.isEmpty || hasSpooled, !isRetryDue, temporary.contains(error.code) else { return }
+    if !waiting.isEmpty || hasSpooled, temporary.contains(error.code) { retryLater() }
+  }
+
+  private func retryLater() {
+    guard !isRetryDue else { return }
     isRetryDue = true
     // 5 s, 10 s, … up to 5 minutes. The queue lives until then, though the sensor may be gone.
     let delay = min(5 * pow(2, Double(min(retries, 6))), 300)

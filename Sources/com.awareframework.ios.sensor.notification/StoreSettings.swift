@@ -57,6 +57,10 @@ package struct StoreSettings: @unchecked Sendable {
   ///
   /// - Parameter report: is told of what keeps these from their end, but not the store from being used.
   func open(report: (DatabaseError) -> Void = { _ in }) throws -> NotificationStore {
+    try open(leavingSpool: false, report: report)
+  }
+
+  private func open(leavingSpool: Bool, report: (DatabaseError) -> Void) throws -> NotificationStore {
     let path = try self.path()
     let (key, previous) = try keys.load(for: path)
     let deviceId = config.deviceId.isEmpty ? CommonDeviceID.current : config.deviceId
@@ -71,7 +75,10 @@ package struct StoreSettings: @unchecked Sendable {
         report(error)
       }
     }
-    var store = try NotificationStore(configuration(path, key, previous, deviceId))
+    try moveIntoGroup(path, key, previous, report)
+    var configuration = configuration(path, key, previous, deviceId)
+    configuration.leavesSpool = leavingSpool
+    var store = try NotificationStore(configuration)
     if store.database.cipher?.isOlderThanLibrary == true { store = try upgraded(store, key, report) }
     FileProtection.apply(to: path)
     if config.deviceId.isEmpty { CommonDeviceID.share(store.deviceId) }
@@ -111,6 +118,32 @@ package struct StoreSettings: @unchecked Sendable {
     _ = try PlaintextStore.adopt(
       at: old, into: path, key: key, deviceId: deviceId, syncedThrough: publicSensor.syncedThrough,
       hasReadableHeader: hasReadableHeader(key))
+  }
+
+  /// A store from before the group was configured stands in the app's own folder: it moves, with all that waits beside it.
+  ///
+  /// - Throws: what stands in the way; no store is made in the group then, which would hide the old one.
+  private func moveIntoGroup(
+    _ path: String, _ key: EncryptionKey, _ previous: EncryptionKey?, _ report: (DatabaseError) -> Void
+  ) throws {
+    guard group != nil, !config.dbPath.hasPrefix("/") else { return }
+    let old = try StoreLocation.path(config.dbPath)
+    guard old != path, try FileStatus(old) != nil, !PlaintextStore.isPlaintext(at: old) else { return }
+    if try FileStatus(path) == nil {
+      // Finishes a rotation, and takes in what waits there.
+      try NotificationStore(.init(path: old, key: key, previousKey: previous, creating: false)).close()
+      _ = try NotificationStore.restore(path, key: key, from: old)
+    } else if try !NotificationStore.holdsAll(path, of: old, key: key) {
+      return report(
+        DatabaseError(
+          .alreadyExists,
+          "the store in the app group is in use, and \(old) has records that it lacks: give that one a dbPath of its own, or "
+            + "move it away"))
+    }
+    for suffix in ["-wal", "-shm", ""] where unlink(old + suffix) != 0 && errno != ENOENT {
+      throw FileSystem.error("remove", old + suffix, errno)
+    }
+    try FileSystem.syncFolder(of: old)
   }
 
   /// Tells the extension what it needs to know.
@@ -175,7 +208,8 @@ package struct StoreSettings: @unchecked Sendable {
   func restore(from path: String, backupKey: EncryptionKey?) throws -> BackupReport {
     let store = try self.path()
     // Adopts, and finishes a rotation, so that one key fits; a backup is not a reason to make a key.
-    if try FileStatus(store) != nil { try open().close() }
+    // What waits in the spool is left for the store that is put there.
+    if try FileStatus(store) != nil { try open(leavingSpool: true) { _ in }.close() }
     let (key, previous) = try keys.loadExisting()
     do {
       return try NotificationStore.restore(store, key: key, from: path, backupKey: backupKey)

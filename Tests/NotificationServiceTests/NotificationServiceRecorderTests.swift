@@ -180,8 +180,13 @@ import com_awareframework_ios_sensor_notification
 
   @Test("The record's bundle is the app's, which the extension's begins with")
   func bundle() {
-    #expect(AppBundle.identifier(of: "org.example.app.Service", at: "/x/Service.appex") == "org.example.app")
-    #expect(AppBundle.identifier(of: "org.example.app", at: "/x/App.app") == "org.example.app")
-    #expect(AppBundle.identifier(of: "", at: "/x/y.appex") == "")
+    func identifier(_ bundle: String, _ path: String, _ app: String? = nil) -> String {
+      AppBundle.identifier(of: bundle, at: path) { $0 == "/x/App.app" ? app : nil }
+    }
+    let path = "/x/App.app/PlugIns/Service.appex"
+    #expect(identifier("org.example.app.ext.Service", path, "org.example.app") == "org.example.app")
+    #expect(identifier("org.example.app.Service", path) == "org.example.app")
+    #expect(identifier("org.example.app", "/x/App.app") == "org.example.app")
+    #expect(identifier("", path) == "")
   }
 }

@@ -64,6 +64,43 @@ import com_awareframework_ios_sensor_notification
     #expect(!settings.contains(Keys.rawText) && settings.contains("label of the app"))
   }
 
+  private func alone(_ push: String) throws {
+    let result = try Program.run(
+      Program.helper, ["alone", push, folder.write("key", Keys.rawText)], environment: ["XDG_DATA_HOME": folder.path])
+    #expect(result.status == 0)
+  }
+
+  @Test("A store from before the group moves there, with what waits beside it, and is looked for no more")
+  func moves() throws {
+    let container = folder.path("aware-groups/group.org.example")
+    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+    try alone("first")
+    let old = folder.path("aware/shared.sqlite")
+    var sealed = NotificationData(timestamp: 5)
+    sealed.notificationId = "sealed"
+    try NotificationSpool(besideStore: old).append([.notification(sealed)], key: try Keys.raw)
+    let copy = try Data(contentsOf: URL(fileURLWithPath: old))
+    let moved = try run("group.org.example")
+    #expect(moved.status == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("aware")) == [])
+    let path = container + "/shared.sqlite"
+    func identifiers() throws -> [String] {
+      let store = try NotificationStore(.init(path: path, key: try Keys.raw, access: .readOnly))
+      defer { try? store.close() }
+      return try store.notifications.page(limit: 9).map(\.notificationId)
+    }
+    #expect(try identifiers() == ["first", "sealed", "push"])
+    // As after a kill between the copy and the removal.
+    try copy.write(to: URL(fileURLWithPath: old))
+    #expect(try run("group.org.example").status == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("aware")) == [])
+    // A store with records of its own is not removed, and said to be there.
+    try alone("second")
+    #expect(try run("group.org.example").output.contains("has records that it lacks"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("aware")) == ["shared.sqlite"])
+    #expect(try identifiers() == ["first", "sealed", "push"])
+  }
+
   @Test(
     "A group that is not there, or no name of one, is an error, and nothing is stored elsewhere",
     arguments: ["group.org.example", "", ".", "..", "a/b"])

@@ -31,8 +31,8 @@ import Testing
   /// Where each entry begins, and the file's end.
   private func offsets(_ bytes: [UInt8]) -> [Int] {
     var offsets = [72]
-    while let last = offsets.last, last + 4 <= bytes.count {
-      offsets.append(last + 4 + bytes[last..<last + 4].reduce(0) { $0 << 8 | Int($1) })
+    while let last = offsets.last, last + 8 <= bytes.count {
+      offsets.append(last + 8 + bytes[last..<last + 4].reduce(0) { $0 << 8 | Int($1) })
     }
     return offsets
   }
@@ -115,7 +115,7 @@ import Testing
     let whole = try bytes()
     let offsets = offsets(whole)
     #expect(offsets.count == 3 && offsets[2] == whole.count)
-    for end in Array(stride(from: 0, to: whole.count, by: 37)) + [71, 72, 73, 75, 76, offsets[1], offsets[1] + 4] {
+    for end in Array(stride(from: 0, to: whole.count, by: 37)) + [71, 72, 73, 79, 80, offsets[1], offsets[1] + 8] {
       let empty = try store()
       try empty.wipe()
       try empty.close()
@@ -146,11 +146,14 @@ import Testing
     altered[offsets[1] + 30] ^= 1
     var length = whole
     length[offsets[1]] = 0xff
+    // A length that may be: without its double it would look like an entry that was cut off.
+    var longer = whole
+    longer[offsets[1] + 2] ^= 0x40
     let cases: [(bytes: [UInt8], taken: [String])] = [
       (header + entries[1] + entries[0] + entries[2], ["n3"]),
       (header + entries[0] + entries[0] + entries[2], ["n1", "n3"]),
       (header + entries[0] + entries[2], ["n1"]), (header + entries[0] + foreign, ["n1"]), (altered, ["n1", "n3"]),
-      (length, ["n1"]), (header + entries[0] + [0, 0, 0, 0], ["n1"]),
+      (length, ["n1"]), (longer, ["n1"]), (header + entries[0] + [UInt8](repeating: 0, count: 8), ["n1"]),
       (header + entries[0] + [UInt8](repeating: 0, count: 500), ["n1"]),
     ]
     for (bytes, taken) in cases {

@@ -56,7 +56,15 @@ enum Pushes {
     }
   }
 
-  /// Hands a push to a sensor in an app group, whose folder it prints.
+  /// Hands a push to a sensor that has no app group.
+  static func alone(_ key: EncryptionKey, _ identifier: String) {
+    let sensor = NotificationSensor(config("shared", key), log: { say($0) })
+    sensor.start()
+    sensor.handle(ReceivedNotification(identifier: identifier, title: "alone"))
+    sensor.suspend()
+  }
+
+  /// Shares a store between a sensor and a recorder in an app group.
   static func group(_ key: EncryptionKey, _ identifier: String) {
     let config = config("shared", key)
     config.appGroupIdentifier = identifier

@@ -24,6 +24,7 @@ import com_awareframework_ios_sensor_notification
 //   store-helper post URL [ca=PATH] [pin=PIN]… [cert=PATH key=PATH] [proxy=URL] [after-libcurl]    sends one request
 //   store-helper salvage DB KEYFILE DAMAGED       makes it of what the damaged store still gives
 //   store-helper app|extension DB KEYFILE FROM TO   hands the pushes FROM..<TO over as app or service extension
+//   store-helper alone PUSH KEYFILE               hands a push to a sensor, whose store has a name
 //   store-helper group NAME KEYFILE               shares a store between a sensor and a recorder in that app group
 //   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
 //   store-helper sync DB KEYFILE HOST CA STUDYKEY [batch=N] [lease=SECONDS] [kill-after=ANSWERS] [remove]
@@ -196,6 +197,7 @@ do {
     try connection.close()
   case "app": Pushes.app(path, key, Int(arguments[3])!..<Int(arguments[4])!)
   case "extension": Pushes.extension(path, key, Int(arguments[3])!..<Int(arguments[4])!)
+  case "alone": Pushes.alone(key, path)
   case "group": Pushes.group(key, path)
   case "sync":
     try Sync.run(path, key, Array(arguments.dropFirst(3)))
