@@ -98,16 +98,26 @@ public final class Synchronizer: Sendable {
   private func send(_ force: Bool, _ lease: UploadLease, _ progress: SyncProgress) async throws -> SyncReport {
     var report = SyncReport()
     var isOver: SyncError?
-    for table in UploadTable.all {
-      var sync = TableSync(self, table, lease, progress, isForced: force)
-      if let isOver {
-        sync.report.error = isOver
-      } else if try await sync.run() == .endSync {
-        isOver = sync.report.error
+    var syncs = UploadTable.all.map { TableSync(self, $0, lease, progress, isForced: force) }
+    var sent: Int
+    // Once more where rows came into a table that was done with: who joined since then had them in mind. Not where that
+    // led to nothing.
+    repeat {
+      sent = report.sent
+      for index in syncs.indices where syncs[index].mayGoOn {
+        if let isOver {
+          syncs[index].report.error = isOver
+        } else if try await syncs[index].run() == .endSync {
+          isOver = syncs[index].report.error
+        }
       }
-      sync.report.pending = try await store.database.read { try UploadLedger(table.name, $0).pending() }
-      report.tables.append(sync.report)
-    }
+      let tables = syncs.map(\.report.name)
+      let pending = try await store.database.read { connection in
+        try tables.map { try UploadLedger($0, connection).pending() }
+      }
+      for (index, count) in pending.enumerated() { syncs[index].report.pending = count }
+      report.tables = syncs.map(\.report)
+    } while isOver == nil && report.sent > sent && syncs.contains { $0.mayGoOn && $0.report.pending > 0 }
     if isOver == nil { try await sendReceipts(force, lease, &report) }
     if report.isComplete { progress.finish() }
     return report

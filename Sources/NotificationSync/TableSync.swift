@@ -13,6 +13,8 @@ struct TableSync {
   }
 
   var report: SyncReport.Table
+  /// Whether nothing stood in the way so far.
+  var mayGoOn: Bool { report.error == nil && report.waitsUntil == nil }
   private let synchronizer: Synchronizer
   private let table: UploadTable
   private let lease: UploadLease

@@ -30,6 +30,23 @@ import Testing
     #expect(server.bodies.flatMap { $0 } == Array(0..<46))
   }
 
+  @Test("Rows that come into a table that was done with are sent by the same sync")
+  func rowsInAnEarlierTable() async throws {
+    let bench = try SyncBench()
+    try bench.addOthers(tokens: 0, pushes: 1)
+    let slow = Step.acknowledge.with { $0.delay = 0.15 }
+    let server = try bench.script(slow, .acknowledge)
+    let synchronizer = try bench.synchronizer()
+    let task = Task { await SyncBench.result(synchronizer) }
+    try await server.waitForRequests(1)
+    try bench.add(2)
+    let result = await task.value
+    try bench.check(result)
+    let report = try result.get()
+    #expect(report.isComplete && report.tables.map(\.sent) == [2, 0, 1] && report.pending == 0)
+    #expect(server.requests().count == 2)
+  }
+
   @Test("Rows of one timestamp, more than a batch, are each sent once")
   func oneTimestamp() async throws {
     let bench = try SyncBench()
