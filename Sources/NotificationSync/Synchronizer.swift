@@ -152,8 +152,8 @@ public final class Synchronizer: Sendable {
 
   // MARK: The lease
 
-  /// - Returns: how many ids wait.
-  private func begin(_ lease: UploadLease) async throws -> Int {
+  /// - Returns: how many ids wait; no integer, which those of two tables may be too many for.
+  private func begin(_ lease: UploadLease) async throws -> Double {
     let now = clock.now()
     let duration = leaseMilliseconds
     return try await record { connection in
@@ -163,7 +163,7 @@ public final class Synchronizer: Sendable {
           "another process syncs this store now: leave it to that one, or try again in \((expires - now) / 1000 + 1) seconds"
         )
       }
-      return try UploadTable.all.reduce(0) { try $0 + UploadLedger($1.name, connection).pendingIds() }
+      return try UploadTable.all.reduce(0) { try $0 + Double(UploadLedger($1.name, connection).pendingIds()) }
     }
   }
 
@@ -217,11 +217,11 @@ package struct SyncLog: Sendable {
 
 /// Tells how far a sync is, by ids, for which no row need be counted.
 final class SyncProgress: Sendable {
-  private let total: Int
-  private let sent = Locked(0)
+  private let total: Double
+  private let sent = Locked(0.0)
   private let tell: (@Sendable (Double) -> Void)?
 
-  init(total: Int, tell: (@Sendable (Double) -> Void)?) {
+  init(total: Double, tell: (@Sendable (Double) -> Void)?) {
     self.total = total
     self.tell = tell
   }
@@ -230,11 +230,11 @@ final class SyncProgress: Sendable {
   func add(_ ids: ClosedRange<Int64>) {
     guard let tell else { return }
     let sum = sent.withLock { sum in
-      sum += ids.count
+      sum += Double(ids.upperBound) - Double(ids.lowerBound) + 1
       return sum
     }
     // Rows that came meanwhile are sent as well. The end is told once, when it is the end.
-    if sum < total { tell(Double(sum) / Double(total)) }
+    if sum < total { tell(sum / total) }
   }
 
   func finish() { tell?(1) }

@@ -47,6 +47,20 @@ import Testing
     #expect(server.requests().count == 2)
   }
 
+  @Test("Ids as large as there are do no harm")
+  func largestIds() async throws {
+    let bench = try SyncBench()
+    try bench.add(2)
+    try bench.addOthers(pushes: 2)
+    for table in [SyncBench.notifications, SyncBench.tokens, SyncBench.pushes] {
+      try bench.execute("UPDATE \(table) SET id = \(Int64.max) WHERE id = (SELECT max(id) FROM \(table))")
+      try bench.execute("UPDATE sqlite_sequence SET seq = \(Int64.max)")
+    }
+    let server = try bench.script(.acknowledge)
+    #expect(try await bench.sync { _ in }.sent == 5)
+    #expect(try await bench.sync().sent == 0 && server.requests().count == 3)
+  }
+
   @Test("Rows of one timestamp, more than a batch, are each sent once")
   func oneTimestamp() async throws {
     let bench = try SyncBench()
