@@ -9,6 +9,15 @@ void command_line_forbid_core_dumps(void) {
   setrlimit(RLIMIT_CORE, &none);
 }
 
+void command_line_forbid_crash_reports(void) {
+  // The Swift runtime's handlers run a program that prints registers and what they point to.
+  static const int crashes[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT};
+  for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) {
+    // What a parent has switched off stays off.
+    if (signal(crashes[i], SIG_DFL) == SIG_IGN) signal(crashes[i], SIG_IGN);
+  }
+}
+
 static volatile sig_atomic_t received = 0;
 
 static void note(int number) { received = number; }

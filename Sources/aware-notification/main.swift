@@ -8,7 +8,8 @@ where fcntl(descriptor, F_GETFD) < 0 {
   _ = open("/dev/null", flags)
 }
 
-// A crash must not leave keys and content in a core file.
+// A crash must not leave keys and content in a core file, nor on standard error.
 command_line_forbid_core_dumps()
+command_line_forbid_crash_reports()
 
 exit(CommandLineTool.run(CommandLine.arguments))

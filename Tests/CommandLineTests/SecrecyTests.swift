@@ -128,6 +128,18 @@ import Testing
     for key in [Keys.rawText, newKey] { expectNothing(of: key, in: files, "after a rotation") }
   }
 
+  /// The Swift runtime would print registers and the memory that they point to.
+  @Test func aCrashPrintsNothing() throws {
+    let study = Study()
+    let running = try study.start("record")
+    running.type(Study.pushes(1))
+    #expect(running.waitForLine("committed 1"))
+    running.signal(SIGSEGV)
+    let result = running.finish()
+    #expect(result.errors == "" && result.output.hasSuffix("committed 1\n"))
+    #expect(result.status != 0)
+  }
+
   /// Neither at the start of the program nor while it waits is a key among its arguments or in its environment.
   @Test func noKeyIsInTheProcessTable() throws {
     let study = Study()

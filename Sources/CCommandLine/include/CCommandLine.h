@@ -22,6 +22,8 @@ static inline void command_line_restart(void) {
 
 /// No core file is written from now on.
 void command_line_forbid_core_dumps(void);
+/// A crash prints nothing from now on.
+void command_line_forbid_crash_reports(void);
 
 /// From now on SIGINT and SIGTERM set a flag. A second one ends the process.
 void command_line_catch_interrupts(void);
