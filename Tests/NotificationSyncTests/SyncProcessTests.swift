@@ -170,8 +170,8 @@ import Testing
       return try #require(result.lines.first { $0.hasPrefix("grew ") }.flatMap { Int($0.dropFirst(5)) })
     }
     let (few, many) = try (growth(2000), growth(rows))
-    // A batch is some 650 KB; a million rows are 650 MB.
-    let limit = rows > 20_000 ? 50 << 10 : 6 << 10
+    // A batch is some 650 KB, 20,000 rows are 13 MB, a million are 650 MB. The allocator alone differs by 5 MB from run to run.
+    let limit = rows > 20_000 ? 50 << 10 : 9 << 10
     #expect(many - few < limit, "\(rows) rows took \(many) KiB, 2000 took \(few)")
     #expect(many < 60 << 10)
   }
