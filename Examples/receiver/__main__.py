@@ -45,7 +45,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
     parser.add_argument("--port", type=int, default=0, help="0: any free one (default)")
     parser.add_argument("--database", required=True, metavar="FILE", help="the store; made if absent")
-    parser.add_argument("--study", metavar="NUMBER", help="the study to take batches of (default: any)")
+    parser.add_argument("--study", metavar="NUMBER", help="the study to take batches of (default: any); /insert/ and /receipt/ name none, so require signatures as well")
     parser.add_argument("--study-key-file", metavar="FILE", help="the study's key")
     parser.add_argument(
         "--signing-key", action="append", default=[], type=signing_key, metavar="ID=FILE", help="repeatable"

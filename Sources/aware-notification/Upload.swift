@@ -38,7 +38,11 @@ struct Upload {
     settings.serverType = try Self.serverType(arguments.value("server-type"))
     if let number = try arguments.integer("study") { settings.studyNumber = Int(number) }
     if let key = try Self.secret("study-key-file", arguments) {
-      settings.studyKey = String(decoding: key, as: UTF8.self)
+      guard let text = String(bytes: key, encoding: .utf8) else {
+        throw DatabaseError(
+          .invalidSyncSettings, "the study's key is not text in UTF-8, as a part of a URL is: check the file")
+      }
+      settings.studyKey = text
     }
     signing = (try Self.secret("signing-key-file", arguments), arguments.value("signing-key-id"))
     guard signing.secret != nil || signing.id == nil else {

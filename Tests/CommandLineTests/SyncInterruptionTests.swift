@@ -26,7 +26,7 @@ import Testing
     #expect((uploads["lastError"] as? String)?.contains("503") == true)
     #expect(((uploads["notBefore"] as? Int) ?? 0) > Int(Date().timeIntervalSince1970) * 1000)
     let status = try study.run("status").output
-    #expect(status.contains("5 not sent (5 of them in a batch without an answer)"))
+    #expect(status.contains("5 not sent (5 of them in a batch that goes out again)"))
     #expect(status.contains("last error: https://localhost:\(server.port) answered 503"))
     #expect(status.contains("next attempt: 20"))
 

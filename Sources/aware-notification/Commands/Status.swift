@@ -45,7 +45,7 @@ enum Status: Command {
 
   private static func text(_ uploads: StoreStatus.Uploads) -> String {
     var text = ", \(uploads.pending) not sent"
-    if uploads.inFlight > 0 { text += " (\(uploads.inFlight) of them in a batch without an answer)" }
+    if uploads.inFlight > 0 { text += " (\(uploads.inFlight) of them in a batch that goes out again)" }
     if uploads.quarantined > 0 { text += ", \(uploads.quarantined) set aside (requeue sends them again)" }
     if let sent = uploads.lastSent { text += "\n  last sent: \(date(sent))" }
     if let error = uploads.lastError { text += "\n  last error: \(error.escapingControls)" }
