@@ -18,7 +18,8 @@ final class BatchEncoder {
   private let keys = ByteBuffer()
   /// Where each of them ends.
   private let keyEnds: [Int]
-  private let body = ByteBuffer(capacity: 1 << 16)
+  /// As large as most batches come out: growing would copy it again and again. What is not used is not touched.
+  private let body = ByteBuffer(capacity: 1 << 20)
   /// One row before it is form-encoded.
   private let scratch = ByteBuffer()
   private let columns: [ByteBuffer]
@@ -40,6 +41,7 @@ final class BatchEncoder {
       keys.append("\"\(name)\":")
       return keys.count
     }
+    keys.reserveShortest()
     self.columns = format.body == .columns ? columnNames.map { _ in ByteBuffer() } : []
     switch format.body {
     case .rows, .columns:
@@ -122,7 +124,7 @@ final class BatchEncoder {
     var start = 0
     for index in keyEnds.indices {
       let end = keyEnds[index]
-      buffer.append(keys.bytes(start..<end))
+      buffer.append(start..<end, of: keys)
       start = end
       if let reason = Self.append(row, Int32(index) + offset, to: buffer, percent: percent) {
         return .impossible("\(columnNames[index]) \(reason)")

@@ -18,6 +18,20 @@ final class ByteBuffer {
     UnsafeBufferPointer(start: start + range.lowerBound, count: range.count)
   }
 
+  /// Appends a part of `other`, which has ``shortest`` bytes of room behind it: a call to copy so few bytes would take longer
+  /// than copying some too many.
+  @inline(__always)
+  func append(_ range: Range<Int>, of other: ByteBuffer) {
+    guard range.count <= Self.shortest else { return append(other.bytes(range)) }
+    reserve(Self.shortest)
+    let bytes = UnsafeRawPointer(other.start + range.lowerBound).loadUnaligned(as: SIMD32<UInt8>.self)
+    UnsafeMutableRawPointer(start + count).storeBytes(of: bytes, as: SIMD32<UInt8>.self)
+    count += range.count
+  }
+
+  static let shortest = 32
+  func reserveShortest() { reserve(Self.shortest) }
+
   func truncate(to count: Int) { self.count = count }
 
   @inline(__always)
@@ -59,24 +73,23 @@ final class ByteBuffer {
 
   /// Appends `value` in decimal.
   func append(decimal value: Int64) {
-    reserve(20)
-    guard value != 0 else { return append(UInt8(ascii: "0")) }
+    // The digits come last first, and there are at most 19 of them.
+    reserve(2 * Self.longestDecimal)
     if value < 0 { append(UInt8(ascii: "-")) }
     var rest = value.magnitude
-    var digits = 0
-    var probe = rest
-    while probe > 0 {
-      probe /= 10
-      digits += 1
-    }
-    var position = count + digits
-    count = position
-    while rest > 0 {
-      position -= 1
-      start[position] = UInt8(truncatingIfNeeded: rest % 10) + UInt8(ascii: "0")
-      rest /= 10
-    }
+    let end = start + count + 2 * Self.longestDecimal - 1
+    var first = end
+    repeat {
+      first -= 1
+      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+      first.pointee = UInt8(truncatingIfNeeded: digit) + UInt8(ascii: "0")
+      rest = quotient
+    } while rest > 0
+    (start + count).update(from: first, count: end - first)
+    count += end - first
   }
+
+  private static let longestDecimal = 20
 
   // MARK: JSON
 
@@ -106,10 +119,21 @@ final class ByteBuffer {
     var position = first
     let end = min(text.count, first + Self.piece - 4)
     var target = start + count
+    // Whether what was written so far is what was read.
+    var isVerbatim = true
     defer { count = target - start }
     while position < end {
-      // Eight bytes that need no look at each.
-      if end - position >= 8 {
+      // Eight bytes that need no look at each; the last ones together with some that were written already.
+      let rest = end - position
+      if rest < 8, isVerbatim, position - first >= 8 - rest {
+        let word = UnsafeRawPointer(source + end - 8).loadUnaligned(as: UInt64.self)
+        if Self.isPlain(word, escapingPercent) {
+          UnsafeMutableRawPointer(target + rest - 8).storeBytes(of: word, as: UInt64.self)
+          target += rest
+          return end
+        }
+      }
+      if rest >= 8 {
         let word = UnsafeRawPointer(source + position).loadUnaligned(as: UInt64.self)
         if Self.isPlain(word, escapingPercent) {
           UnsafeMutableRawPointer(target).storeBytes(of: word, as: UInt64.self)
@@ -135,6 +159,7 @@ final class ByteBuffer {
         target += 1
       } else {
         target = Self.escape(byte, at: target)
+        isVerbatim = false
       }
     }
     return position
