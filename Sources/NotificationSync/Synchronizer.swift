@@ -13,7 +13,7 @@ public final class Synchronizer: Sendable {
   let transport: any HTTPTransport
   let clock: SyncClock
   let log: SyncLog
-  private let running = Locked<(number: Int, task: Task<SyncReport, any Error>?)>((0, nil))
+  private let syncs = JoinedWork<SyncReport>()
 
   /// - Throws: `invalidSyncSettings`. Nothing is sent before ``sync(force:progress:)``.
   public convenience init(_ store: NotificationStore, _ settings: SyncSettings) throws {
@@ -49,17 +49,7 @@ public final class Synchronizer: Sendable {
   public func sync(
     force: Bool = false, progress: (@Sendable (Double) -> Void)? = nil
   ) async throws -> SyncReport {
-    let (task, isOurs) = running.withLock { current in
-      if let task = current.task, !task.isCancelled { return (task, false) }
-      let number = current.number + 1
-      let task = Task { [previous = current.task] in
-        defer { running.withLock { if $0.number == number { $0.task = nil } } }
-        _ = await previous?.result
-        return try await run(force, progress)
-      }
-      current = (number, task)
-      return (task, true)
-    }
+    let (task, isOurs) = syncs.run { try await self.run(force, progress) }
     return try await withTaskCancellationHandler {
       try await task.value
     } onCancel: {
@@ -69,7 +59,7 @@ public final class Synchronizer: Sendable {
   }
 
   /// Ends the sync that runs, after which the ledger is right and the next sync goes on from there.
-  public func cancel() { running.snapshot.task?.cancel() }
+  public func cancel() { syncs.current?.cancel() }
 
   /// Lets rows that were set aside be sent once more.
   ///

@@ -4,28 +4,16 @@ import NotificationSync
 
 /// The sync of one sensor that may be running: there is one at a time, and who asks meanwhile gets its result.
 final class Uploads: Sendable {
-  typealias Outcome = Result<SyncReport, AwareNotificationError>
-
-  private let running = Locked<(number: Int, task: Task<SyncReport, any Error>?)>((0, nil))
+  private let syncs = JoinedWork<SyncReport>()
 
   /// Calls `sync`, unless one runs; after one that was cancelled and is on its way out.
   func run(_ sync: @escaping @Sendable () async throws -> SyncReport) -> Task<SyncReport, any Error> {
-    running.withLock { current in
-      if let task = current.task, !task.isCancelled { return task }
-      let number = current.number + 1
-      let task = Task { [previous = current.task] in
-        defer { running.withLock { if $0.number == number { $0.task = nil } } }
-        _ = await previous?.result
-        return try await sync()
-      }
-      current = (number, task)
-      return task
-    }
+    syncs.run(sync).task
   }
 
   /// Ends the sync that runs, and waits until it has let go of the store. Not to be called from a Swift task.
   func end() {
-    guard let task = running.snapshot.task else { return }
+    guard let task = syncs.current else { return }
     task.cancel()
     let ended = DispatchSemaphore(value: 0)
     Task {
@@ -37,7 +25,7 @@ final class Uploads: Sendable {
   }
 
   /// Ends it, and waits for nothing.
-  func cancel() { running.snapshot.task?.cancel() }
+  func cancel() { syncs.current?.cancel() }
 }
 
 /// An answer that is waited for until it comes, or until nobody wants it any more.
