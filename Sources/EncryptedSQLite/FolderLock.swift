@@ -11,18 +11,11 @@ package final class FolderLock {
     let folder = FileSystem.folder(of: path)
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileSystem.error("open", folder, errno) }
-    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      let reason = errno
-      if reason == EINTR { continue }
-      guard reason == EWOULDBLOCK else {
-        close(descriptor)
-        throw FileSystem.error("lock", folder, reason)
-      }
-      guard Date() < deadline else {
-        close(descriptor)
-        throw DatabaseError(.busy, "another process works on the files of \(folder): try again when it is done")
-      }
-      usleep(10_000)
+    do {
+      try FileSystem.lock(descriptor, folder, "the files of \(folder)", until: deadline)
+    } catch {
+      close(descriptor)
+      throw error
     }
   }
 

@@ -33,8 +33,10 @@ package struct NotificationSpool: Sendable {
         if FileSystem.size(store) > 0 { try? FileSystem.takeOwner(of: store, for: path) }
         try file.begin(key)
       }
-      if let entryKey = file.isKnown ? file.entryKey(key) : nil, try !file.isBroken() {
-        return try file.append(entries.map(\.identified), key: entryKey)
+      if let entryKey = file.isKnown ? file.entryKey(key) : nil,
+        try file.append(entries.map(\.identified), key: entryKey)
+      {
+        return
       }
       // Of a key before a rotation, of another version, or damaged: it waits under a name of its own.
       try setAside(file, as: file.isKnown ? file.fileID : "unknown-\(UUID().uuidString)")
@@ -82,9 +84,10 @@ package struct NotificationSpool: Sendable {
         continue
       }
       let (entries, isCutOff) = try file.entries(key: key)
-      try store(entries.compactMap { $0 })
-      report.taken += entries.lazy.filter { $0 != nil }.count
-      let damaged = entries.count - entries.lazy.filter { $0 != nil }.count
+      let whole = entries.compactMap { $0 }
+      try store(whole)
+      report.taken += whole.count
+      let damaged = entries.count - whole.count
       if damaged > 0 {
         try setAside(file, as: "damaged-" + file.fileID)
         report.faults.append(

@@ -37,7 +37,7 @@ final class SpoolFile {
         throw FileSystem.error("open the spool", path, errno)
       }
       let file = SpoolFile(path, descriptor)
-      try file.lock(until: deadline)
+      try FileSystem.lock(descriptor, path, "the spool \(path)", until: deadline)
       let status = try FileStatus(descriptor: descriptor, path)
       guard status.isRegularFile, status.names <= 1 else {
         throw DatabaseError(.notAFile, "the spool \(path) is no file: move it away")
@@ -56,19 +56,6 @@ final class SpoolFile {
   }
 
   deinit { close(descriptor) }
-
-  private func lock(until deadline: Date) throws {
-    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      let reason = errno
-      if reason == EINTR { continue }
-      guard reason == EWOULDBLOCK, Date() < deadline else {
-        throw reason == EWOULDBLOCK
-          ? DatabaseError(.busy, "another process works on the spool \(path): try again when it is done")
-          : FileSystem.error("lock the spool", path, reason)
-      }
-      usleep(2000)
-    }
-  }
 
   // MARK: The header
 
@@ -111,8 +98,12 @@ final class SpoolFile {
   // MARK: Entries
 
   /// Appends `entries`, on the medium on return: all, or none.
-  func append(_ entries: [SpoolEntry], key: SecureBytes) throws {
-    let (frames, end, _) = try readFrames()
+  ///
+  /// - Returns: false when something stands behind the entries that no writer has begun: then there may be entries behind
+  ///   that, and nothing is written over them.
+  func append(_ entries: [SpoolEntry], key: SecureBytes) throws -> Bool {
+    let (frames, end, isBroken) = try readFrames()
+    guard !isBroken else { return false }
     var bytes: [UInt8] = []
     for (index, entry) in entries.enumerated() {
       var plaintext = Array(try entry.encoded())
@@ -147,6 +138,7 @@ final class SpoolFile {
       ftruncate(descriptor, off_t(end))
       throw error
     }
+    return true
   }
 
   /// The entries in their order; nil for one that does not authenticate, and all that comes after a length that cannot be.
@@ -171,9 +163,6 @@ final class SpoolFile {
     let isCutOff = try !isBroken && FileStatus(descriptor: descriptor, path).size > end
     return (isBroken ? entries + [nil] : entries, isCutOff)
   }
-
-  /// Whether something stands behind the entries that no writer has begun: then there may be entries behind that.
-  func isBroken() throws -> Bool { try readFrames().isBroken }
 
   /// How many whole entries there are, of whatever key.
   func count() throws -> Int { isBegun && isKnown ? try readFrames().frames.count : 0 }
