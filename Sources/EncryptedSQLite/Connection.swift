@@ -154,6 +154,14 @@ public final class Connection {
     }
   }
 
+  /// Calls `body` with another value of `PRAGMA synchronous`, and sets it back.
+  package func withSynchronous<Result>(_ level: String, _ body: () throws -> Result) throws -> Result {
+    let before = try integer("PRAGMA synchronous") ?? 2
+    try execute("PRAGMA synchronous = \(level)")
+    defer { try? execute("PRAGMA synchronous = \(before)") }
+    return try body()
+  }
+
   /// Writes the log's pages into the main file, on the medium on return, and empties the log.
   ///
   /// - Throws: `busy` when another connection still reads from the log.

@@ -183,18 +183,17 @@ struct KeyRotation {
   /// - Returns: whether the log is folded in, so that the main file alone is under its key.
   @discardableResult
   static func makeDurable(_ connection: Connection) throws -> Bool {
-    let synchronous = try connection.integer("PRAGMA synchronous") ?? 2
-    try connection.execute("PRAGMA synchronous = EXTRA")
-    defer { try? connection.execute("PRAGMA synchronous = \(synchronous)") }
-    var isFoldedIn = true
-    do {
-      // The log is synced before its first page is copied, also where a reader keeps it from being emptied.
-      try connection.foldLogIn()
-    } catch let error as DatabaseError where error.code == .busy {
-      isFoldedIn = false
+    try connection.withSynchronous("EXTRA") {
+      var isFoldedIn = true
+      do {
+        // The log is synced before its first page is copied, also where a reader keeps it from being emptied.
+        try connection.foldLogIn()
+      } catch let error as DatabaseError where error.code == .busy {
+        isFoldedIn = false
+      }
+      try FileSystem.syncFolder(of: connection.path)
+      return isFoldedIn
     }
-    try FileSystem.syncFolder(of: connection.path)
-    return isFoldedIn
   }
 
   private func confirm(_ connection: Connection) throws -> Bool {

@@ -29,11 +29,10 @@ extension NotificationStore {
   private static func keep(_ entries: [SpoolEntry], _ database: Database, _ deviceId: String) throws {
     try database.withWriter { connection in
       // On the medium before the spool's file goes.
-      let synchronous = try connection.integer("PRAGMA synchronous") ?? 2
-      try connection.execute("PRAGMA synchronous = FULL")
-      defer { try? connection.execute("PRAGMA synchronous = \(synchronous)") }
-      try connection.writeTransaction {
-        for entry in entries { try keep(entry, deviceId, connection) }
+      try connection.withSynchronous("FULL") {
+        try connection.writeTransaction {
+          for entry in entries { try keep(entry, deviceId, connection) }
+        }
       }
     }
   }
