@@ -61,6 +61,13 @@ extension AwareRecord {
     ]
   }
 
+  /// The same with an identity, which it keeps wherever it goes.
+  package var identified: Self {
+    var record = self
+    if record.recordId.isEmpty { record.recordId = RecordID.random() }
+    return record
+  }
+
   /// Completes a record of version 1 as `Migrations/v2` completes a stored row.
   mutating func upgrade() {
     if recordId.isEmpty {

@@ -9,26 +9,20 @@ package enum SpoolEntry: Sendable, Equatable {
 
   private static let receiptTable = "delivery_receipt"
 
-  /// The entries of one push, each with an identity.
+  /// The entries of one push.
   package static func entries(of push: PushRecords) -> [SpoolEntry] {
     var entries: [SpoolEntry] = []
     if let notification = push.notification { entries.append(.notification(notification)) }
     if let silentPush = push.silentPush { entries.append(.silentPush(silentPush)) }
-    return entries.map(\.identified)
+    return entries
   }
 
   /// The same with a `recordId`, where it had none.
   package var identified: SpoolEntry {
     switch self {
-    case .notification(var data):
-      if data.recordId.isEmpty { data.recordId = RecordID.random() }
-      return .notification(data)
-    case .silentPush(var data):
-      if data.recordId.isEmpty { data.recordId = RecordID.random() }
-      return .silentPush(data)
-    case .token(var data):
-      if data.recordId.isEmpty { data.recordId = RecordID.random() }
-      return .token(data)
+    case .notification(let data): return .notification(data.identified)
+    case .silentPush(let data): return .silentPush(data.identified)
+    case .token(let data): return .token(data.identified)
     case .receipt: return self
     }
   }

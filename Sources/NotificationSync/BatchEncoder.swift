@@ -25,7 +25,6 @@ final class BatchEncoder {
   private let columns: [ByteBuffer]
   private let tail: [UInt8]
   private(set) var rowCount = 0
-  private var columnBytes = 0
 
   /// - Parameters:
   ///   - columns: those that follow `id` in the statement.

@@ -308,13 +308,9 @@ extension IntakeQueue.Item {
   /// The same with identities, which it keeps wherever it goes.
   fileprivate var identified: Self {
     switch self {
-    case .push(var push):
-      if push.notification?.recordId.isEmpty == true { push.notification?.recordId = RecordID.random() }
-      if push.silentPush?.recordId.isEmpty == true { push.silentPush?.recordId = RecordID.random() }
-      return .push(push)
-    case .token(var token):
-      if token.recordId.isEmpty { token.recordId = RecordID.random() }
-      return .token(token)
+    case .push(let push):
+      .push(PushRecords(notification: push.notification?.identified, silentPush: push.silentPush?.identified))
+    case .token(let token): .token(token.identified)
     }
   }
 
