@@ -106,12 +106,9 @@ extension Connection {
   package func rawFaults() throws -> (excess: Int, zeroPages: Int) {
     try readTransaction {
       try requirePagesDecrypted()
-      var opened: UnsafeMutablePointer<sqlite3_file>?
       let size = try pageSize
       let count = try pageCount
-      guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &opened) == SQLITE_OK, let file = opened,
-        let methods = file.pointee.pMethods, size > 0
-      else { return (0, 0) }
+      guard let file = Self.file(of: handle), let methods = file.pointee.pMethods, size > 0 else { return (0, 0) }
       var length: Int64 = 0
       _ = methods.pointee.xFileSize(file, &length)
       /// Where SQLite's locks are: this page is never written.

@@ -18,7 +18,8 @@ extension Connection {
   public struct Options: Sendable {
     public var access: Access
     public var synchronous: Synchronous
-    /// How long a statement waits for another connection's lock, in seconds.
+    /// How long opening, or a statement, waits for another connection's lock, in seconds; 5 where none is given. While
+    /// another process replaces the file, as for a rotation by a copy, the time does not count.
     public var busyTimeout: Double
     /// What the file is written with in place of the defaults.
     public var cipherSettings: Cipher.Settings
@@ -31,14 +32,14 @@ extension Connection {
     public var hasReadableHeader: Bool
 
     public init(
-      access: Access = .readWrite, synchronous: Synchronous = .normal, busyTimeout: Double = 5,
+      access: Access = .readWrite, synchronous: Synchronous = .normal, busyTimeout: Double? = nil,
       cipherSettings: Cipher.Settings = .init(), hasReadableHeader: Bool = false
     ) {
       self.hasReadableHeader = hasReadableHeader
       self.cipherSettings = cipherSettings
       self.access = access
       self.synchronous = synchronous
-      self.busyTimeout = busyTimeout
+      self.busyTimeout = busyTimeout ?? LockWait.policy.snapshot.timeout
     }
   }
 
@@ -47,21 +48,45 @@ extension Connection {
   /// A file in the format of an older SQLCipher is opened as it is, and so is one with a readable header; ``cipher``
   /// tells. The file is not changed by a failure, whatever its kind.
   ///
-  /// A store in a folder that this user cannot write, and that nobody has open, is read without locks: a connection
-  /// that is kept beyond that can meet what a later writer changes under it.
+  /// A connection that only reads changes neither the file nor its WAL and journal, not even to recover them, and never
+  /// checkpoints. Where this user may not write the file it creates nothing next to it; with no WAL there, the file is then
+  /// read without locks, and a transaction during which a writer changed it fails with `busy`.
   ///
-  /// - Throws: `cipherUnavailable`, `notFound`, `notAFile`, `emptyFile`, `permissionDenied`, `readOnly`,
-  ///   `notEncrypted`, `wrongKey`, `readableHeaderUnavailable` (on SQLCipher 3), `corrupt`, `busy`.
+  /// - Throws: `cipherUnavailable`, `notFound`, `notAFile`, `otherNames` (of the WAL, its index or the journal),
+  ///   `emptyFile`, `permissionDenied`, `readOnly`, `recoveryNeeded`, `notEncrypted`, `wrongKey`,
+  ///   `readableHeaderUnavailable` (on SQLCipher 3), `corrupt`, `busy`.
   public static func open(_ path: String, key: EncryptionKey, options: Options = Options()) throws -> Connection {
     try options.cipherSettings.check()
     let path = try FileSystem.absolute(path)
+    let waiting = LockWait(path, timeout: options.busyTimeout)
+    while true {
+      do {
+        return try openCurrent(path, key, options)
+      } catch let error as DatabaseError where error.code == .fileReplaced {
+        // Replaced while it was opened: the file that is there now is the one to open.
+        guard waiting.mayRetry() else { throw LockWait.error(path, busy: error) }
+      }
+    }
+  }
+
+  /// Opens the file that is at `path` now.
+  ///
+  /// - Throws: `fileReplaced` when another one was put there before this connection had its lock.
+  private static func openCurrent(_ path: String, _ key: EncryptionKey, _ options: Options) throws -> Connection {
     try checkFile(path, for: options.access)
+    if options.access == .readWrite { PathLock.removeAbandoned(path) }
+    let files = SideFiles(path: path)
+    try files.check(for: options.access)
+    let reading = options.access == .readWrite ? .locking : try files.reading()
     let connection: Connection
     do {
-      connection = try openUnderAnyGeneration(path, key, options)
-    } catch let error as DatabaseError where error.isAboutFilesBeside && isAtRestForGood(path, options.access) {
-      connection = try openUnderAnyGeneration(path, key, options, isImmutable: true)
+      connection = try openUnderAnyGeneration(path, key, options, reading)
+    } catch let error as DatabaseError where reading == .lockingOnly && error.isAboutFilesBeside {
+      // An empty WAL that another connection left, or that this user may not read the index of.
+      guard FileSystem.size(path + SideFiles.wal) == 0 else { throw files.needsWriter() }
+      connection = try openUnderAnyGeneration(path, key, options, .immutable)
     }
+    if connection.takesLocks, try connection.text("PRAGMA journal_mode") == "wal" { try files.checkOpened() }
     try connection.configure(options)
     return connection
   }
@@ -71,15 +96,15 @@ extension Connection {
   /// - Throws: `readableHeaderUnavailable`.
   static func openNew(_ path: String, key: EncryptionKey, format: FileFormat = .init()) throws -> Connection {
     try format.require(key, libraryVersion: libraryVersion())
-    return try attempt(path, key, Options(), format)
+    return try attempt(path, key, Options(), format, .locking)
   }
 
   /// A database in memory, without a key, for work that never comes to rest: nothing of it is ever in a file.
   public static func inMemory() throws -> Connection {
     let handle = try openHandle(":memory:", SQLITE_OPEN_READWRITE)
     let version = firstText(handle, "PRAGMA cipher_version") ?? ""
-    let cipher = Cipher(libraryVersion: version, generation: Cipher.generation(of: version))
-    let connection = Connection(handle: handle, path: ":memory:", cipher: cipher)
+    let connection = Connection(
+      handle: handle, path: ":memory:", cipher: FileFormat().cipher(libraryVersion: version))
     // Without this, sorting something large would go to a file.
     try connection.execute("PRAGMA temp_store = MEMORY")
     return connection
@@ -111,10 +136,10 @@ extension Connection {
   /// Tries the library's own format, then the older ones: one derivation each, on a fresh connection each, for a failed
   /// read spoils a connection.
   private static func openUnderAnyGeneration(
-    _ path: String, _ key: EncryptionKey, _ options: Options, isImmutable: Bool = false
+    _ path: String, _ key: EncryptionKey, _ options: Options, _ reading: SideFiles.Reading
   ) throws -> Connection {
     do {
-      return try attempt(path, key, options, nil, isImmutable)
+      return try attempt(path, key, options, nil, reading)
     } catch let error as DatabaseError where error.code == .wrongKey {
       if isPlainSQLite(path) {
         throw DatabaseError(
@@ -124,7 +149,7 @@ extension Connection {
       let version = try libraryVersion()
       for generation in olderGenerations(than: version) {
         do {
-          return try attempt(path, key, options, FileFormat(olderGeneration: generation), isImmutable)
+          return try attempt(path, key, options, FileFormat(olderGeneration: generation), reading)
         } catch let error as DatabaseError where error.code == .wrongKey {
           continue
         }
@@ -141,29 +166,31 @@ extension Connection {
 
   /// - Parameter format: nil is the library's own, with a readable header where the file has one that this key can go with.
   private static func attempt(
-    _ path: String, _ key: EncryptionKey, _ options: Options, _ format: FileFormat?, _ isImmutable: Bool = false
+    _ path: String, _ key: EncryptionKey, _ options: Options, _ format: FileFormat?, _ reading: SideFiles.Reading
   ) throws -> Connection {
-    let handle = try isImmutable ? openImmutable(path) : openHandle(path, flags(path, options.access))
+    let createsFiles = reading == .locking && !FileSystem.exists(path + SideFiles.wal)
+    let handle =
+      switch reading {
+      case .locking: try openHandle(path, options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY)
+      case .lockingOnly: try openURI(path, "readonly_shm=1")
+      case .immutable: try openImmutable(path)
+      }
     var owner: Connection?
     do {
-      sqlite3_busy_timeout(handle, Int32(min(max(0, options.busyTimeout), 1_000_000) * 1000))
       let version = try proveCipher(handle)
-      let connection = Connection(handle, path, version, format ?? .recognised(handle, key, libraryVersion: version))
+      let format = format ?? .recognised(handle, key, libraryVersion: version)
+      let connection = Connection(
+        handle: handle, path: path, cipher: format.cipher(libraryVersion: version), access: options.access,
+        takesLocks: reading != .immutable, createsFiles: createsFiles, busyTimeout: options.busyTimeout)
       owner = connection
+      try connection.lockCurrentFile()
       try connection.give(key, options.cipherSettings)
       try connection.proveKey()
       return connection
     } catch {
-      if owner == nil { sqlite3_close_v2(handle) }
+      if let owner { owner.abandonUnproven() } else { sqlite3_close_v2(handle) }
       throw error
     }
-  }
-
-  convenience init(_ handle: OpaquePointer, _ path: String, _ libraryVersion: String, _ format: FileFormat) {
-    let generation = format.olderGeneration ?? Cipher.generation(of: libraryVersion)
-    var cipher = Cipher(libraryVersion: libraryVersion, generation: generation)
-    cipher.hasReadableHeader = format.hasReadableHeader
-    self.init(handle: handle, path: path, cipher: cipher)
   }
 
   /// Gives the key and what goes with it, before anything is read.
@@ -188,30 +215,16 @@ extension Connection {
     markProven()
   }
 
-  /// A connection that only reads leaves a write-ahead log that it finds untouched. Where that is empty or absent, it is opened
-  /// for writing all the same (and kept from it by `query_only`), so that it takes its own log file away again.
-  static func flags(_ path: String, _ access: Access) -> Int32 {
-    if access == .readWrite { return SQLITE_OPEN_READWRITE }
-    let places = [path, FileSystem.folder(of: path)]
-    let tidiesUp = FileSystem.size(path + "-wal") == 0 && places.allSatisfy { Foundation.access($0, W_OK) == 0 }
-    return tidiesUp ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
-  }
+  /// A connection that takes no lock and makes no file next to `path`, and takes the file for one that nobody changes.
+  static func openImmutable(_ path: String) throws -> OpaquePointer { try openURI(path, "immutable=1") }
 
-  /// Whether the file is all there is to read, with neither log nor journal, and this user can make neither, as on a
-  /// read-only medium. In the write-ahead log's mode SQLite does not read such a file with locks.
-  private static func isAtRestForGood(_ path: String, _ access: Access) -> Bool {
-    access == .readOnly && Foundation.access(FileSystem.folder(of: path), W_OK) != 0
-      && ["-wal", "-journal"].allSatisfy { Foundation.access(path + $0, F_OK) != 0 && errno == ENOENT }
-  }
-
-  /// A connection that takes no lock and makes no file beside `path`, and takes the file for one that nobody changes.
-  static func openImmutable(_ path: String) throws -> OpaquePointer {
+  private static func openURI(_ path: String, _ parameter: String) throws -> OpaquePointer {
     let allowed = CharacterSet(charactersIn: "/").union(.alphanumerics)
     guard let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed) else {
       throw DatabaseError(.invalidArgument, "the path \(path) has no form as a URI")
     }
     // With an empty authority, which a path that begins with two slashes would otherwise be taken for.
-    return try openHandle("file://\(escaped)?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+    return try openHandle("file://\(escaped)?\(parameter)", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
   }
 
   static func openHandle(_ path: String, _ flags: Int32) throws -> OpaquePointer {
@@ -296,6 +309,7 @@ extension Connection {
   /// Without it the store works too, only slower: another connection in the way is no reason to fail.
   func useWriteAheadLog() throws {
     guard try text("PRAGMA journal_mode") != "wal" else { return }
+    try lockCurrentFile()
     do {
       try execute("PRAGMA journal_mode = WAL")
     } catch let error as DatabaseError where error.code == .busy {}

@@ -13,17 +13,21 @@ extension Connection {
 
   /// Opens the plaintext file at `path` and waits for nobody's lock.
   ///
-  /// With `.readOnly` a write-ahead log is left as it is found.
+  /// With `.readOnly` a WAL that holds commits is left as it is found. Where there is none, SQLite removes the one that it
+  /// creates only on a handle that could write.
   package static func openPlaintext(_ path: String, _ access: Access) throws -> Connection {
-    try plaintext(path, openHandle(path, flags(path, access)))
+    let onlyReads = access == .readOnly && FileSystem.size(path + SideFiles.wal) > 0
+    return try plaintext(path, openHandle(path, onlyReads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE), access)
   }
 
   /// Opens the plaintext file at `path`, which nobody changes meanwhile, without its log or journal: no lock is taken.
   package static func openPlaintextAlone(_ path: String) throws -> Connection {
-    try plaintext(path, openImmutable(path))
+    try plaintext(path, openImmutable(path), .readOnly, takesLocks: false)
   }
 
-  private static func plaintext(_ path: String, _ handle: OpaquePointer) throws -> Connection {
+  private static func plaintext(
+    _ path: String, _ handle: OpaquePointer, _ access: Access, takesLocks: Bool = true
+  ) throws -> Connection {
     let version: String
     do {
       version = try proveCipher(handle)
@@ -32,7 +36,8 @@ extension Connection {
       throw error
     }
     let connection = Connection(
-      handle: handle, path: path, cipher: Cipher(libraryVersion: version, generation: Cipher.generation(of: version)))
+      handle: handle, path: path, cipher: FileFormat().cipher(libraryVersion: version), access: access,
+      takesLocks: takesLocks)
     // What sorts does so in memory, and what the schema brings with it is not run.
     try connection.execute(
       """

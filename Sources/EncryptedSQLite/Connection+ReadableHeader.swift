@@ -14,10 +14,7 @@ extension Connection {
   /// Takes no lock. Read through SQLite's own descriptor: closing another one would end the locks that this process has on
   /// the file.
   static func beginning(of handle: OpaquePointer) -> [UInt8]? {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
-      let read = file.pointee.pMethods?.pointee.xRead
-    else { return nil }
+    guard let file = file(of: handle), let read = file.pointee.pMethods?.pointee.xRead else { return nil }
     var bytes = [UInt8](repeating: 0, count: sizeLookedAt)
     return read(file, &bytes, Int32(bytes.count), 0) == SQLITE_OK ? bytes : nil
   }

@@ -21,6 +21,7 @@ extension Connection {
       // would bring the old key back.
       try execute("PRAGMA synchronous = EXTRA")
       let hasLog = try text("PRAGMA journal_mode") == "wal"
+      try lockCurrentFile()
       try execute("BEGIN EXCLUSIVE")
       try whenLocked(self)
       finalizeStatements()
@@ -37,19 +38,22 @@ extension Connection {
     }
   }
 
-  /// Takes the lock that keeps everybody else out of the file, and holds it until this connection closes.
+  /// Takes the lock that keeps every other connection out of the file, and holds it until this one closes.
   ///
-  /// Leaving the write-ahead log's mode is refused while anybody else has the file open in it; an idle connection in
-  /// rollback-journal mode holds no lock, and finds another file at its next call.
+  /// Leaving WAL mode is refused while another connection has the file open in it; an idle connection in rollback-journal
+  /// mode holds no lock, and finds another file at its next call.
   ///
-  /// - Throws: `busy`; the file is as it was, but for its journal mode.
-  func lockOutOthers() throws {
-    guard try text("PRAGMA journal_mode = DELETE") == "delete" else {
-      throw DatabaseError(.busy, "\(path) is in use by another connection: end what holds it, or try again later")
-    }
-    // In this mode the lock of a transaction is kept when it ends.
+  /// - Throws: `busy`; the file is unchanged, but for its journal mode.
+  package func acquireExclusiveAccess() throws {
+    try lockCurrentFile()
+    guard try text("PRAGMA journal_mode = DELETE") == "delete" else { throw error(SQLITE_BUSY) }
+    // In this mode the lock of a transaction is kept when it ends. Not before the journal mode: its change would leave a
+    // journal, for the next file at this path to be rolled back by.
     _ = try text("PRAGMA locking_mode = EXCLUSIVE")
+    try lockCurrentFile()
     try execute("BEGIN EXCLUSIVE; COMMIT")
+    // Another connection has brought the WAL back in between, and with it this lock would let others in.
+    guard try text("PRAGMA journal_mode") == "delete" else { throw error(SQLITE_BUSY) }
   }
 
   /// Copies schema and rows, without the free pages between them, to the new, empty file at `aside` under `key`.

@@ -9,21 +9,40 @@ public final class Connection {
   public let path: String
   /// Which SQLCipher reads the file, and in which generation's format.
   public let cipher: Cipher
+  /// Whether this connection may write; one that only reads never checkpoints.
+  let access: Access
+  /// Whether SQLite locks the file: not one that it takes for immutable.
+  let takesLocks: Bool
+  /// Whether this connection found no WAL, so that it removes the empty one that SQLite creates for it.
+  let createsFiles: Bool
+  /// How this connection waits for locks.
+  let waiting: LockWait
+  /// What the file was like when it was opened without locks.
+  private let stamp: FileStamp?
   /// Set once a page has been read under the key: from then on NOTADB is news about the file, not about the key.
-  private var isProven = false
+  private(set) var isProven = false
   private var isOpen = true
   private var statements: [String: Statement] = [:]
 
   /// Takes over `handle`, which ``close()`` or the last release closes.
-  init(handle: OpaquePointer, path: String, cipher: Cipher) {
+  init(
+    handle: OpaquePointer, path: String, cipher: Cipher, access: Access = .readWrite, takesLocks: Bool = true,
+    createsFiles: Bool = false, busyTimeout: Double = 0
+  ) {
     self.handle = handle
     self.path = path
     self.cipher = cipher
+    self.access = access
+    self.takesLocks = takesLocks
+    self.createsFiles = createsFiles
+    stamp = takesLocks ? nil : FileStamp(path)
+    waiting = LockWait(path, timeout: busyTimeout)
+    waiting.install(on: handle)
   }
 
   deinit {
     statements = [:]
-    if isOpen, !isFileReplaced { sqlite3_close_v2(handle) }
+    if isOpen { closeHandle() }
   }
 
   func markProven() { isProven = true }
@@ -115,15 +134,21 @@ public final class Connection {
 
   /// Runs `body` on one unchanging view of the database.
   public func readTransaction<Result>(_ body: () throws -> Result) throws -> Result {
-    try transaction("BEGIN DEFERRED", body)
+    try transaction("BEGIN DEFERRED") {
+      // SQLite takes its lock, and fixes the view, at the first read.
+      try requirePagesDecrypted()
+      return try body()
+    }
   }
 
   private func transaction<Result>(_ begin: String, _ body: () throws -> Result) throws -> Result {
     precondition(!isInTransaction, "a transaction is open on this connection: transactions do not nest")
+    try lockCurrentFile()
     try run(begin)
     do {
       let result = try body()
       try requirePagesDecrypted()
+      try requireUnchanged()
       try run("COMMIT")
       return result
     } catch {
@@ -139,6 +164,16 @@ public final class Connection {
   ///
   /// - Throws: `corrupt`.
   func requirePagesDecrypted() throws { _ = try integer("SELECT rowid FROM sqlite_master LIMIT 1") }
+
+  /// That a file which is read without locks is what it was: a writer may have come since.
+  ///
+  /// - Throws: `busy`.
+  private func requireUnchanged() throws {
+    guard let stamp, stamp != FileStamp(path) else { return }
+    throw DatabaseError(
+      .busy, "\(path) was changed while this user, who may not lock it, read it: run this again, or as the file's owner"
+    )
+  }
 
   /// Ends the transaction, whatever cancels the work meanwhile.
   private func rollBack() {
@@ -172,10 +207,7 @@ public final class Connection {
 
   // MARK: Closing
 
-  /// Folds the write-ahead log in, where nobody else is in the way, and closes.
-  ///
-  /// A connection whose file was replaced stays open until the process ends, and does nothing more: SQLite 3.15
-  /// deletes the log by its name when it closes, and that name is now the log of the file that took the place.
+  /// Closes the connection. One that may write first checkpoints the WAL, where no other connection is in the way.
   ///
   /// - Throws: `busy` when a statement is still in use; the connection then stays open.
   public func close() throws {
@@ -183,18 +215,22 @@ public final class Connection {
     statements = [:]
     guard !isFileReplaced else {
       isOpen = false
+      closeHandle()
       return
     }
-    // The busy handler off: a reader elsewhere may keep its log as long as it likes.
+    // The busy handler off: a reader elsewhere may keep its view of the WAL as long as it likes.
     sqlite3_busy_timeout(handle, 0)
-    if isProven { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) }
+    if isProven, access == .readWrite {
+      sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    }
     let status = sqlite3_close(handle)
     guard status == SQLITE_OK else { throw error(status) }
     isOpen = false
+    removeCreatedFiles()
   }
 
-  /// Closes a connection that was in rollback-journal mode when this process put another file in its place: there is
-  /// no log whose name could now be that of another's.
+  /// Closes a connection that was in rollback-journal mode when this process put another file in its place: it has no WAL
+  /// open whose name could now be that of the newer file's.
   package func closeReplaced() throws {
     statements = [:]
     let status = sqlite3_close(handle)
@@ -213,14 +249,9 @@ public final class Connection {
 
   // MARK: The file
 
-  /// Whether another file stands at ``path`` now, or none.
-  public var isFileReplaced: Bool {
-    var moved: Int32 = 0
-    return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
-  }
-
   /// The error for a result code of SQLite on this connection.
   func error(_ status: Int32) -> DatabaseError {
-    DatabaseError(status: status, handle: handle, path: path, isProven: isProven)
+    let error = DatabaseError(status: status, handle: handle, path: path, isProven: isProven)
+    return error.code == .busy ? LockWait.error(path, busy: error) : error
   }
 }

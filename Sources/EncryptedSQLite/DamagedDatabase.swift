@@ -125,10 +125,13 @@ extension Connection {
     _ path: String, _ key: EncryptionKey, _ settings: Cipher.Settings, olderGeneration: Int?
   ) throws -> Connection {
     let version = try libraryVersion()
-    let handle = try openHandle(path, flags(path, .readOnly))
+    // The WAL of the copy stays, for what it lost is reported; a journal is rolled back.
+    let hasWAL = FileSystem.size(path + SideFiles.wal) > 0
+    let handle = try openHandle(path, hasWAL ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
     let format =
       olderGeneration.map { FileFormat(olderGeneration: $0) } ?? .recognised(handle, key, libraryVersion: version)
-    let connection = Connection(handle, path, version, format)
+    let connection = Connection(
+      handle: handle, path: path, cipher: format.cipher(libraryVersion: version), access: .readOnly)
     silenceLog(handle)
     try connection.give(key, settings)
     if format.hasReadableHeader {

@@ -11,7 +11,7 @@ extension Database {
   /// - Throws: `alreadyExists`, `diskFull`, `corrupt`, `cancelled`, `readableHeaderUnavailable` (the file has one, and
   ///   `backupKey` brings no salt), and what opening throws; nothing is left over.
   public static func backUp(
-    _ path: String, key: EncryptionKey, to backup: String, backupKey: EncryptionKey? = nil, busyTimeout: Double = 5,
+    _ path: String, key: EncryptionKey, to backup: String, backupKey: EncryptionKey? = nil, busyTimeout: Double? = nil,
     progress: (Double) -> Bool = { _ in true }
   ) throws -> BackupReport {
     let backup = try FileSystem.absolute(backup)

@@ -9,7 +9,7 @@ extension Database {
   /// - Throws: `busy`, `diskFull`, `corrupt`, `otherNames`, `copyFailed`, `cancelled`, and what opening throws: the file is
   ///   as it was.
   public static func upgradeCipher(
-    of path: String, key: EncryptionKey, settings: Cipher.Settings = .init(), busyTimeout: Double = 5,
+    of path: String, key: EncryptionKey, settings: Cipher.Settings = .init(), busyTimeout: Double? = nil,
     isInterrupted: @escaping () -> Bool = { false }
   ) throws -> CipherUpgradeReport? {
     try settings.check()
@@ -18,6 +18,10 @@ extension Database {
       try current.close()
       if !current.cipher.isOlderThanLibrary { return nil }
     }
+    let path = try FileSystem.absolute(path)
+    try Connection.checkFile(path, for: .readWrite)
+    let lock = try PathLock(path, timeout: busyTimeout)
+    defer { lock.release() }
     let options = Connection.Options(busyTimeout: busyTimeout, cipherSettings: settings)
     let connection = try Connection.open(path, key: key, options: options)
     let from = connection.cipher.generation

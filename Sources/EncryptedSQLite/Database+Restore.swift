@@ -13,7 +13,8 @@ extension Database {
   /// - Throws: `corrupt` and what opening throws, for the backup and for a file at `path` that does not open under `key`;
   ///   `busy`, `otherNames`, `diskFull`, `copyFailed`, `cancelled`, `readableHeaderUnavailable`. What is at `path` is as it was.
   public static func restore(
-    _ path: String, key: EncryptionKey, from backup: String, backupKey: EncryptionKey? = nil, busyTimeout: Double = 5,
+    _ path: String, key: EncryptionKey, from backup: String, backupKey: EncryptionKey? = nil,
+    busyTimeout: Double? = nil,
     isInterrupted: @escaping () -> Bool = { false }, check: (Connection) throws -> Void = { _ in }
   ) throws -> BackupReport {
     let path = try FileSystem.absolute(path)
@@ -43,7 +44,8 @@ extension Database {
   }
 
   private static func publish(
-    _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double, _ build: (String) throws -> Void
+    _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double?,
+    _ build: (String) throws -> Void
   ) throws -> FileState {
     try NewFile.make(path) { aside in
       try build(aside)
@@ -52,9 +54,11 @@ extension Database {
   }
 
   private static func replace(
-    _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double,
+    _ path: String, _ key: EncryptionKey, _ counts: TableCounts, _ busyTimeout: Double?,
     _ isInterrupted: @escaping () -> Bool, _ build: (String, Bool) throws -> Void
   ) throws -> FileState {
+    let lock = try PathLock(path, timeout: busyTimeout)
+    defer { lock.release() }
     let present: Connection
     do {
       present = try Connection.open(path, key: key, options: .init(busyTimeout: busyTimeout))

@@ -42,7 +42,8 @@ extension Database {
   ///   - isInterrupted: asked until the change begins; true ends the rotation with `cancelled`, the old key in force.
   /// - Throws: as ``rotateEncryptionKey(to:rewriting:)``; `invalidArgument` when both keys are the same.
   public static func rotateEncryptionKey(
-    of path: String, from old: EncryptionKey, to new: EncryptionKey, rewriting: Bool = false, busyTimeout: Double = 5,
+    of path: String, from old: EncryptionKey, to new: EncryptionKey, rewriting: Bool = false,
+    busyTimeout: Double? = nil,
     isInterrupted: @escaping () -> Bool = { false }
   ) throws -> RotationReport {
     try KeyRotation(

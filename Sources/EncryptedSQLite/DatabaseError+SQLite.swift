@@ -3,6 +3,8 @@ import Foundation
 
 /// `SQLITE_READONLY_DBMOVED`, a macro that Swift cannot read.
 private let readOnlyFileMoved = SQLITE_READONLY | 4 << 8
+/// `SQLITE_READONLY_ROLLBACK`: a journal has to be rolled back, and this connection only reads.
+private let readOnlyRollback = SQLITE_READONLY | 3 << 8
 
 extension DatabaseError {
   /// The error for a result code of SQLite.
@@ -36,6 +38,12 @@ extension DatabaseError {
       case SQLITE_FULL: (.diskFull, Self.diskFullText(path))
       case SQLITE_READONLY where code == readOnlyFileMoved:
         (.fileReplaced, "another file stands at \(path), or none: open the store again")
+      case SQLITE_READONLY where code == readOnlyRollback:
+        (
+          .recoveryNeeded,
+          "a write to \(path) was cut short, and a command that only reads does not undo it: run a command that writes, such "
+            + "as migrate; until then \(path)-journal belongs to the file"
+        )
       case SQLITE_READONLY: (.readOnly, "\(path) cannot be written: check the mode of the file and of its folder")
       case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
         (.permissionDenied, "cannot open \(path) (\(detail)): check the mode and the owner of the file and its folder")

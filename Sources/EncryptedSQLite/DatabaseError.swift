@@ -67,6 +67,8 @@ extension DatabaseError.Code {
   public static let permissionDenied = Self(rawValue: "permissionDenied")
   /// This user may not write the file or its folder.
   public static let readOnly = Self(rawValue: "readOnly")
+  /// A write was cut short, and only a connection that writes can undo it: open the file for writing once.
+  public static let recoveryNeeded = Self(rawValue: "recoveryNeeded")
   /// Another connection is in the way; the busy timeout ran out.
   public static let busy = Self(rawValue: "busy")
 

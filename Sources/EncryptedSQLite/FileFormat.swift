@@ -14,6 +14,14 @@ struct FileFormat: Sendable, Equatable {
     return generation + header
   }
 
+  /// What a connection to a file of this format is to say of itself.
+  func cipher(libraryVersion: String) -> Cipher {
+    var cipher = Cipher(
+      libraryVersion: libraryVersion, generation: olderGeneration ?? Cipher.generation(of: libraryVersion))
+    cipher.hasReadableHeader = hasReadableHeader
+    return cipher
+  }
+
   /// All that SQLite writes there tells of the file: its kind, page size, journal mode, number of changes and of pages.
   static let readableHeaderSize = 32
 

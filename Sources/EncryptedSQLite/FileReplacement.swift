@@ -1,15 +1,16 @@
 import Foundation
 
-/// Puts a verified copy in the place of a file that nobody else can use meanwhile.
+/// Puts a verified copy in the place of a file that no other connection can use while that happens.
 ///
-/// The copy is built aside, read back under its key, synced, and renamed over the file, whose lock is held until then: at
-/// every moment the one or the other stands there, complete.
+/// The copy is built in a temporary file, read back under its key, synced, and renamed over the file, whose lock is held
+/// until then: at every moment the one or the other is there, complete. The caller holds the ``PathLock`` of the path from
+/// before it opens the file until this returns, so that two replacements come one after the other.
 struct FileReplacement {
   /// What the file that is replaced is called in messages, such as "a rotation of …".
   let what: String
   /// What the copy opens with.
   let key: EncryptionKey
-  let busyTimeout: Double
+  let busyTimeout: Double?
   /// Asked until the copy takes the file's place; true ends the work with `cancelled`.
   let isInterrupted: () -> Bool
 
@@ -41,7 +42,7 @@ struct FileReplacement {
     let hadLog = try connection.text("PRAGMA journal_mode") == "wal"
     do {
       let expected = try naming(path) {
-        try connection.lockOutOthers()
+        try connection.acquireExclusiveAccess()
         return try counts(connection)
       }
       try stopIfInterrupted()
@@ -54,6 +55,10 @@ struct FileReplacement {
         try FileSystem.takeOwner(of: path, for: aside, keepingMode: true)
         try FileSystem.sync(aside)
         try stopIfInterrupted()
+        guard !connection.isFileReplaced else {
+          throw DatabaseError(
+            .fileReplaced, "another file was put at \(path) during \(what), and was not changed: try again")
+        }
         guard rename(aside, path) == 0 else { throw FileSystem.error("replace", path, errno) }
         return Outcome(copy: copy, provingSeconds: locked + proving)
       }

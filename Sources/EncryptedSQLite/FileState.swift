@@ -11,11 +11,11 @@ struct FileState {
   ///
   /// - Throws: `copyFailed`.
   static func ofCopy(
-    _ aside: String, for path: String, _ key: EncryptionKey, _ busyTimeout: Double, expecting expected: TableCounts,
+    _ aside: String, for path: String, _ key: EncryptionKey, _ busyTimeout: Double?, expecting expected: TableCounts,
     hasLog: Bool = false
   ) throws -> FileState {
     do {
-      let copy = try FileState(aside, key, busyTimeout, hasLog: hasLog)
+      let copy = try FileState(aside, key, busyTimeout, access: hasLog ? .readWrite : .readOnly, hasLog: hasLog)
       guard copy.counts == expected else {
         throw DatabaseError(
           .copyFailed,
@@ -31,9 +31,10 @@ struct FileState {
   }
 
   /// - Parameter hasLog: whether the file is brought into the write-ahead log's mode.
-  init(_ path: String, _ key: EncryptionKey, _ busyTimeout: Double, hasLog: Bool = false) throws {
-    let connection = try Connection.open(
-      path, key: key, options: .init(access: hasLog ? .readWrite : .readOnly, busyTimeout: busyTimeout))
+  init(
+    _ path: String, _ key: EncryptionKey, _ busyTimeout: Double?, access: Connection.Access, hasLog: Bool = false
+  ) throws {
+    let connection = try Connection.open(path, key: key, options: .init(access: access, busyTimeout: busyTimeout))
     if hasLog { try connection.useWriteAheadLog() }
     try connection.requireSound()
     counts = try TableCounts(connection)

@@ -26,8 +26,19 @@ package struct FileStatus {
   package var size: Int { Int(status.st_size) }
   package var owner: uid_t { status.st_uid }
   package var group: gid_t { status.st_gid }
+  /// The nine bits of the mode that say who may read, write and execute.
+  package var permissions: mode_t { status.st_mode & 0o777 }
 
   package func isSameFile(as other: FileStatus?) -> Bool {
     other.map { $0.status.st_dev == status.st_dev && $0.status.st_ino == status.st_ino } ?? false
+  }
+
+  /// Whether a descriptor of this process is open on the file.
+  var isOpenInThisProcess: Bool {
+    let limit = min(max(256, sysconf(Int32(_SC_OPEN_MAX))), 65_536)
+    return (0..<Int32(limit)).contains { descriptor in
+      var opened = stat()
+      return fstat(descriptor, &opened) == 0 && opened.st_ino == status.st_ino && opened.st_dev == status.st_dev
+    }
   }
 }

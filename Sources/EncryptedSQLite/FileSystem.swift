@@ -162,6 +162,12 @@ package enum FileSystem {
     return isTooMany ? .max : Int(clamping: bytes)
   }
 
+  /// Whether something is at `path`; a symbolic link is not followed.
+  static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
   /// The file's size in bytes, 0 when there is none.
   package static func size(_ path: String) -> Int {
     var status = stat()

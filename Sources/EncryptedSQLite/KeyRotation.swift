@@ -14,7 +14,7 @@ struct KeyRotation {
     /// Whether the file is copied, under a new salt and without free pages. A key with a salt asks for that anyway.
     var isRewriting = false
     /// How long to wait for other users of the file, in seconds.
-    var busyTimeout: Double = 5
+    var busyTimeout: Double?
     /// Asked until the change begins; true ends the rotation with `cancelled`, the old key in force.
     var isInterrupted: () -> Bool = { false }
   }
@@ -26,6 +26,9 @@ struct KeyRotation {
     guard !old.isSameKey(as: new) else {
       throw DatabaseError(.invalidArgument, "the new key is the old one: make another key, as with keygen")
     }
+    try Connection.checkFile(path, for: .readWrite)
+    let lock = try PathLock(path, timeout: options.busyTimeout)
+    defer { lock.release() }
     do {
       let connection = try open(old)
       try connection.cipher.format.require(new, libraryVersion: connection.cipher.libraryVersion)
@@ -72,7 +75,7 @@ struct KeyRotation {
   /// - Throws: `rotationFailed` when it is the old one, or what `hint` tells of the reason.
   private func decide(_ hint: DatabaseError?) throws -> FileState {
     do {
-      let state = try FileState(path, new, options.busyTimeout)
+      let state = try FileState(path, new, options.busyTimeout, access: .readWrite)
       guard try !opens(under: old) else { throw unconfirmed("both keys open it") }
       return state
     } catch let error as DatabaseError where error.code == .wrongKey {
@@ -131,13 +134,14 @@ struct KeyRotation {
 
   // MARK: Steps
 
-  private func open(_ key: EncryptionKey, _ access: Connection.Access = .readWrite) throws -> Connection {
-    try Connection.open(path, key: key, options: .init(access: access, busyTimeout: options.busyTimeout))
+  /// A connection that may write, for one that only reads would not undo a change that was cut short.
+  private func open(_ key: EncryptionKey) throws -> Connection {
+    try Connection.open(path, key: key, options: .init(busyTimeout: options.busyTimeout))
   }
 
   private func opens(under key: EncryptionKey) throws -> Bool {
     do {
-      try open(key, .readOnly).close()
+      try open(key).close()
       return true
     } catch let error as DatabaseError where error.code == .wrongKey {
       return false
@@ -170,7 +174,7 @@ struct KeyRotation {
   /// The report on a file that is under the new key already.
   func reportDone(isLogFoldedIn: Bool = true, _ clock: Clock = Clock()) throws -> RotationReport {
     do {
-      let state = try FileState(path, new, options.busyTimeout)
+      let state = try FileState(path, new, options.busyTimeout, access: .readWrite)
       return report(
         .inPlace, state, isLogFoldedIn: isLogFoldedIn, proving: clock.seconds, rotating: 0, wasDone: true)
     } catch let error as DatabaseError {

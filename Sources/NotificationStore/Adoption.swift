@@ -25,8 +25,8 @@ struct Adoption {
   var isInPlace: Bool { source == destination }
 
   func run() throws -> AdoptionReport? {
-    // Who waited here for another adoption finds its work done.
-    let lock = try FolderLock(folderOf: source, until: deadline)
+    // A process that waited here for another import finds its work done.
+    let lock = try PathLock(source, timeout: deadline.timeIntervalSinceNow)
     defer { lock.release() }
     try removeSecondNamesOfLogs()
     if PlaintextStore.isPlaintext(at: source) { return try adopt() }
@@ -79,7 +79,12 @@ struct Adoption {
 
   /// By a name that is not known here, somebody's data would be overwritten.
   private func requireNames(_ count: Int, _ path: String) throws {
-    if let status = try FileStatus(path), status.names > count { throw FileSystem.otherNames(path) }
+    guard let status = try FileStatus(path) else { return }
+    // SQLite, which opens these by their names, would follow a link.
+    guard status.isRegularFile else {
+      throw DatabaseError(.notAFile, "\(path) is not a regular file: move it away")
+    }
+    if status.names > count { throw FileSystem.otherNames(path) }
   }
 
   /// Makes the encrypted store and puts it in its place.

@@ -26,7 +26,7 @@
     public func setting(_ name: String) -> String? { settings()[name] }
 
     public func set(_ value: String?, for name: String) throws {
-      let lock = try FolderLock(folderOf: settingsPath, until: Date() + 5)
+      let lock = try PathLock(settingsPath, timeout: 5)
       defer { lock.release() }
       var settings = settings()
       settings[name] = value

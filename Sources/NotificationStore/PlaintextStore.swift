@@ -44,7 +44,7 @@ public enum PlaintextStore {
   ///   is not known to be in the encrypted store, and is kept.
   public static func adopt(
     at source: String, into destination: String? = nil, key: EncryptionKey, deviceId: String? = nil,
-    syncedThrough: [String: Int64] = [:], hasReadableHeader: Bool = false, busyTimeout: Double = 5
+    syncedThrough: [String: Int64] = [:], hasReadableHeader: Bool = false, busyTimeout: Double? = nil
   ) throws -> AdoptionReport? {
     try adopt(
       at: source, into: destination, key: key, deviceId: deviceId, syncedThrough: syncedThrough,
@@ -54,7 +54,7 @@ public enum PlaintextStore {
   /// - Parameter passing: called when a stage is done, for tests that end the process there.
   package static func adopt(
     at source: String, into destination: String? = nil, key: EncryptionKey, deviceId: String? = nil,
-    syncedThrough: [String: Int64] = [:], hasReadableHeader: Bool = false, busyTimeout: Double = 5,
+    syncedThrough: [String: Int64] = [:], hasReadableHeader: Bool = false, busyTimeout: Double? = nil,
     passing: @escaping (AdoptionStage) -> Void
   ) throws -> AdoptionReport? {
     for (table, id) in syncedThrough where id < 0 || !NotificationStore.tables.contains(table) {
@@ -63,12 +63,15 @@ public enum PlaintextStore {
         "uploaded through id \(id) of \(table): name one of \(NotificationStore.tables.joined(separator: ", ")), and an "
           + "id of 0 or more")
     }
-    guard needsAdoption(at: source) else { return nil }
+    guard needsAdoption(at: source) else {
+      PathLock.removeAbandoned(source)
+      return nil
+    }
     let source = try FileSystem.absolute(source)
     let adoption = Adoption(
       source: source, destination: try destination.map(FileSystem.absolute) ?? source, key: key, deviceId: deviceId,
       syncedThrough: syncedThrough, hasReadableHeader: hasReadableHeader,
-      deadline: Date(timeIntervalSinceNow: min(max(0, busyTimeout), 1_000_000)),
+      deadline: Date(timeIntervalSinceNow: min(max(0, busyTimeout ?? LockWait.policy.snapshot.timeout), 1_000_000)),
       passing: passing)
     return try adoption.run()
   }

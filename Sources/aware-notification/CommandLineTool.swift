@@ -1,5 +1,6 @@
 import CCommandLine
 import EncryptedSQLite
+import Foundation
 import NotificationStore
 
 /// The program: finds the subcommand, runs it, and turns errors into messages and exit statuses.
@@ -27,6 +28,24 @@ enum CommandLineTool {
     } catch {
       Output.error("\(error)")
       return 1
+    }
+  }
+
+  /// A command is worth waiting for, since nothing else goes on in this process; on a terminal it says so, once.
+  static func configureWaiting() {
+    let isNoticeGiven = Locked(false)
+    LockWait.policy.withLock { policy in
+      policy.timeout = 60
+      policy.isInterrupted = { command_line_interrupt() != 0 }
+      guard isatty(STDERR_FILENO) == 1 else { return }
+      policy.notice = { path in
+        guard
+          isNoticeGiven.withLock({
+            let isFirst = !$0; $0 = true; return isFirst
+          })
+        else { return }
+        Output.error("waiting for another program that uses \(path)")
+      }
     }
   }
 

@@ -12,4 +12,5 @@ where fcntl(descriptor, F_GETFD) < 0 {
 command_line_forbid_core_dumps()
 command_line_forbid_crash_reports()
 
+CommandLineTool.configureWaiting()
 exit(CommandLineTool.run(CommandLine.arguments))

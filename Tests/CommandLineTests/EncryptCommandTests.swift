@@ -61,7 +61,7 @@ import Testing
     try PublicSensor.make(study.database, isKilled: true)
     _ = try Program.run(Program.helper, ["adopt", study.database, study.keyFile, "published"])
     let left = study.folder.names.filter { !$0.hasPrefix("study.db.new-") }
-    #expect(left == ["study.db", "study.db.adopting", "study.key"])
+    #expect(left == ["study.db", "study.db.adopting", "study.db.lock", "study.key"])
     let other = study.folder.write("other.key", "another key")
     let wrong = try Program.run(Program.tool, ["encrypt", "--db", study.database, "--key-file", other])
     #expect(wrong.status == 1 && wrong.errors.contains("is kept as"))

@@ -6,6 +6,8 @@ import com_awareframework_ios_sensor_notification
 // Does to a store what an app would, in a process of its own that a test may stop or kill.
 //
 //   store-helper open|create|read DB KEYFILE [--readable-header]     prints "ok", or the error's code
+//   store-helper add DB KEYFILE TEXT              inserts a row into the table of a small store
+//   store-helper texts DB KEYFILE [wait]          prints the texts of a small store; waits in that transaction for its input's end
 //   store-helper create-slowly DB KEYFILE         says "preparing" in the new file, and goes on when its input ends
 //   store-helper insert DB KEYFILE COUNT          looks a row up and inserts it, COUNT times
 //   store-helper pairs DB KEYFILE                 inserts two rows a transaction until its input ends, and prints the
@@ -30,7 +32,7 @@ import com_awareframework_ios_sensor_notification
 //   store-helper sync DB KEYFILE HOST CA STUDYKEY [batch=N] [lease=SECONDS] [kill-after=ANSWERS] [remove]
 //                                                 sends what waits, printing a line a batch
 //
-// With AS_NOBODY=1 in the environment it gives up root first.
+// With AS_NOBODY=1 in the environment it gives up root first; with SAYS_WAITING=1 it says "waiting" when it waits for a lock.
 
 func say(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
@@ -53,8 +55,26 @@ if ProcessInfo.processInfo.environment["AS_NOBODY"] == "1", geteuid() == 0 {
   guard setgid(65534) == 0, setuid(65534) == 0 else { fatalError("cannot give up root") }
 }
 
+if ProcessInfo.processInfo.environment["SAYS_WAITING"] == "1" {
+  LockWait.policy.withLock {
+    ($0.timeout, $0.noticeDelay) = (60, 0)
+    $0.notice = { _ in say("waiting") }
+  }
+}
+
 do {
   switch command {
+  case "add":
+    let database = try Database(path: path, key: key, creating: false) { _ in }
+    try database.write { try $0.run("INSERT INTO item (text) VALUES (?)", .text(arguments[3])) }
+    try database.close()
+  case "texts":
+    let connection = try Connection.open(path, key: key, options: .init(access: .readOnly))
+    try connection.readTransaction {
+      try connection.forEachRow("SELECT text FROM item ORDER BY id") { say($0.string(at: 0)) }
+      if arguments.count > 3 { _ = FileHandle.standardInput.readDataToEndOfFile() }
+    }
+    try connection.close()
   case "open":
     try NotificationStore(.init(path: path, key: key, creating: false)).close()
   case "create":

@@ -34,6 +34,19 @@ public final class TemporaryFolder: Sendable {
     for name in source.names { try FileManager.default.copyItem(atPath: source.path(name), toPath: path(name)) }
   }
 
+  /// What each file is like that a command which reads may not change, in the folder but for the WAL's index, a cache:
+  /// content, size, mode, owner and time.
+  public var fingerprints: [String: String] {
+    Dictionary(
+      uniqueKeysWithValues: names.filter { !$0.hasSuffix("-shm") }.map { name in
+        var status = stat()
+        guard lstat(path(name), &status) == 0 else { return (name, "gone") }
+        let content = (FileManager.default.contents(atPath: path(name)) ?? Data()).base64EncodedString()
+        let time = "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+        return (name, "\(status.st_ino) \(status.st_mode) \(status.st_uid) \(time) \(content)")
+      })
+  }
+
   /// The bytes of each file in the folder, for comparing before and after.
   public var contents: [String: Data] {
     Dictionary(
