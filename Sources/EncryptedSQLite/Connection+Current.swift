@@ -52,15 +52,15 @@ extension Connection {
   }
 
   /// Closes the handle, or leaves it open until the process ends where closing would harm the file that is now at the path:
-  /// SQLite before 3.25 checkpoints the WAL of that name into the old file and deletes it.
+  /// an older SQLite checkpoints the WAL of that name into the old file and deletes it.
   func closeHandle() {
     if isProven, isFileReplaced, sqlite3_libversion_number() < Self.firstVersionClosingReplaced { return }
     sqlite3_close_v2(handle)
-    removeCreatedFiles()
+    removeEmptyWAL()
   }
 
-  /// The first version that was seen to leave WAL and index alone when their database was moved.
-  private static let firstVersionClosingReplaced: Int32 = 3_025_000
+  /// The oldest version that was seen to leave WAL and index alone when their database was moved; 3.15 does not.
+  private static let firstVersionClosingReplaced: Int32 = 3_046_000
 
   /// Closes a connection whose key did not open the file, and changes nothing: SQLite would checkpoint the WAL for it.
   func abandonUnproven() {
@@ -71,14 +71,14 @@ extension Connection {
     abandon()
     if isLocked, let file { _ = file.pointee.pMethods.pointee.xUnlock(file, SQLITE_LOCK_NONE) }
     if let other { sqlite3_close_v2(other) }
-    removeCreatedFiles()
+    removeEmptyWAL()
   }
 
-  /// Removes the empty WAL and index that SQLite created for this connection and leaves where it could not write.
+  /// Removes an empty WAL and its index, which SQLite creates for a connection that reads and leaves since that cannot write.
   ///
   /// With SQLite's EXCLUSIVE lock: every connection that has them open holds a lock on the file.
-  func removeCreatedFiles() {
-    guard createsFiles, FileSystem.exists(path + SideFiles.wal), FileSystem.size(path + SideFiles.wal) == 0,
+  func removeEmptyWAL() {
+    guard takesLocks, FileSystem.exists(path + SideFiles.wal), FileSystem.size(path + SideFiles.wal) == 0,
       let handle = try? Self.openHandle(path, SQLITE_OPEN_READWRITE)
     else { return }
     defer { sqlite3_close_v2(handle) }

@@ -78,13 +78,13 @@ extension Connection {
 
   /// Keyed, for without a key SQLCipher 4 refuses and SQLCipher 3 would write the pages in plaintext.
   private func openSink() throws -> OpaquePointer {
+    let size = try pageSize
     // Without locks: those on the null device would be shared with every other process.
     let sink = try Self.openHandle("file:/dev/null?nolock=1", SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI)
     _ = try? Self.proveCipher(sink)
     let status = EncryptionKey.random().withUnsafeBytes {
       sqlite3_key_v2(sink, "main", $0.baseAddress, Int32($0.count))
     }
-    let size = try pageSize
     // What goes nowhere needs no readable header.
     let format = FileFormat(olderGeneration: cipher.format.olderGeneration).pragmas()
     let settings = """

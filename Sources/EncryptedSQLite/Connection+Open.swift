@@ -168,7 +168,6 @@ extension Connection {
   private static func attempt(
     _ path: String, _ key: EncryptionKey, _ options: Options, _ format: FileFormat?, _ reading: SideFiles.Reading
   ) throws -> Connection {
-    let createsFiles = reading == .locking && !FileSystem.exists(path + SideFiles.wal)
     let handle =
       switch reading {
       case .locking: try openHandle(path, options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY)
@@ -181,7 +180,7 @@ extension Connection {
       let format = format ?? .recognised(handle, key, libraryVersion: version)
       let connection = Connection(
         handle: handle, path: path, cipher: format.cipher(libraryVersion: version), access: options.access,
-        takesLocks: reading != .immutable, createsFiles: createsFiles, busyTimeout: options.busyTimeout)
+        takesLocks: reading != .immutable, busyTimeout: options.busyTimeout)
       owner = connection
       try connection.lockCurrentFile()
       try connection.give(key, options.cipherSettings)

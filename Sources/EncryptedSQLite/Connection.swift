@@ -13,8 +13,6 @@ public final class Connection {
   let access: Access
   /// Whether SQLite locks the file: not one that it takes for immutable.
   let takesLocks: Bool
-  /// Whether this connection found no WAL, so that it removes the empty one that SQLite creates for it.
-  let createsFiles: Bool
   /// How this connection waits for locks.
   let waiting: LockWait
   /// What the file was like when it was opened without locks.
@@ -27,14 +25,13 @@ public final class Connection {
   /// Takes over `handle`, which ``close()`` or the last release closes.
   init(
     handle: OpaquePointer, path: String, cipher: Cipher, access: Access = .readWrite, takesLocks: Bool = true,
-    createsFiles: Bool = false, busyTimeout: Double = 0
+    busyTimeout: Double = 0
   ) {
     self.handle = handle
     self.path = path
     self.cipher = cipher
     self.access = access
     self.takesLocks = takesLocks
-    self.createsFiles = createsFiles
     stamp = takesLocks ? nil : FileStamp(path)
     waiting = LockWait(path, timeout: busyTimeout)
     waiting.install(on: handle)
@@ -226,7 +223,7 @@ public final class Connection {
     let status = sqlite3_close(handle)
     guard status == SQLITE_OK else { throw error(status) }
     isOpen = false
-    removeCreatedFiles()
+    removeEmptyWAL()
   }
 
   /// Closes a connection that was in rollback-journal mode when this process put another file in its place: it has no WAL

@@ -110,6 +110,10 @@ import Testing
       running.kill()
       _ = running.finish()
       #expect(try list(source) == full)
+      // Killed while it left WAL mode, it leaves a journal, which no reader rolls back.
+      if FileManager.default.fileExists(atPath: target + "-journal"), try list(target) == nil {
+        #expect(try Program.run(Program.tool, ["migrate", "--db", target, "--key-file", study.keyFile]).status == 0)
+      }
       if command == "restore" { #expect([1000, 1001].contains(try list(target)?.count)) }
       if FileManager.default.fileExists(atPath: target) {
         #expect(try (list(target)?.count ?? 0) >= 1000)
@@ -118,10 +122,7 @@ import Testing
       #expect(try Program.run(Program.tool, arguments + ["--key-file", study.keyFile]).status == 0)
       #expect(try list(target) == full)
       if command != "restore" { try FileManager.default.removeItem(atPath: target) }
-      // A killed reader leaves an empty WAL and its index, which the next reader does not touch.
-      let left = study.folder.names.filter { !["source.db-wal", "source.db-shm"].contains($0) }
-      #expect(left == ["source.db", "study.db", "study.key"])
-      #expect((study.folder.contents["source.db-wal"] ?? Data()).isEmpty)
+      #expect(study.folder.names == ["source.db", "study.db", "study.key"])
     }
   }
 }

@@ -29,6 +29,9 @@ enum RotateKey: Command {
     let newKeyFile = NewKeyFile(path: try arguments.required("new-key-file"), isGenerated: arguments.has("generate"))
     let old = try arguments.key()
     command_line_catch_interrupts()
+    // A second run at once would stage another key for the store that this one is about to rotate.
+    let lock = try PathLock(newKeyFile.path, timeout: nil)
+    defer { lock.release() }
     let new = try newKeyFile.key(for: path, old)
     let progress = Progress(of: path)
     let report: RotationReport
