@@ -19,17 +19,20 @@ enum Status: Command {
   }
 
   private static func object(_ status: StoreStatus) -> [String: Any] {
-    [
+    // Loops: the optimizer of Swift 6.3.1 aborts on closures within closures in a dictionary literal.
+    var counts: [String: Any] = [:]
+    var pending: [String: Any] = [:]
+    var uploads: [String: Any] = [:]
+    for table in status.tables {
+      counts[table.name] = table.count
+      if let count = table.pending { pending[table.name] = count }
+      if let upload = table.uploads { uploads[table.name] = object(upload) }
+    }
+    return [
       "path": status.path, "jsonVersion": status.jsonVersion, "currentJsonVersion": status.currentVersion,
       "cipherVersion": status.cipher.libraryVersion, "fileFormat": status.cipher.generation,
       "readableHeader": status.cipher.hasReadableHeader, "journalMode": status.journalMode, "fileSize": status.fileSize,
-      "logSize": status.logSize,
-      "spooled": status.spooled,
-      "counts": Dictionary(uniqueKeysWithValues: status.tables.map { ($0.name, $0.count) }),
-      "pending": Dictionary(
-        uniqueKeysWithValues: status.tables.compactMap { table in table.pending.map { (table.name, $0) } }),
-      "uploads": Dictionary(
-        uniqueKeysWithValues: status.tables.compactMap { table in table.uploads.map { (table.name, object($0)) } }),
+      "logSize": status.logSize, "spooled": status.spooled, "counts": counts, "pending": pending, "uploads": uploads,
     ]
   }
 
