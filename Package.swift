@@ -42,7 +42,7 @@ let package = Package(
     .library(name: "EncryptedSQLite", targets: ["EncryptedSQLite"]),
     .library(name: "NotificationStore", targets: ["NotificationStore"]),
     .library(name: "NotificationSync", targets: ["NotificationSync"]),
-    .library(name: "NotificationService", targets: ["NotificationService"]),
+    .library(name: "AwareNotificationExtension", targets: ["AwareNotificationExtension"]),
     .executable(name: "aware-notification", targets: ["aware-notification"]),
   ],
   dependencies: dependencies,
@@ -57,7 +57,7 @@ let package = Package(
       dependencies: ["EncryptedSQLite", "NotificationStore", "NotificationSync"], exclude: applesFiles,
       resources: privacyManifest),
     .target(
-      name: "NotificationService",
+      name: "AwareNotificationExtension",
       dependencies: [
         "EncryptedSQLite", "NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification",
       ], exclude: applesFiles, resources: privacyManifest),
@@ -70,7 +70,8 @@ let package = Package(
     .executableTarget(
       name: "store-helper",
       dependencies: [
-        "NotificationService", "NotificationStore", "NotificationSync", "com.awareframework.ios.sensor.notification",
+        "AwareNotificationExtension", "NotificationStore", "NotificationSync",
+        "com.awareframework.ios.sensor.notification",
       ],
       path: "Tests/StoreHelper"),
     .target(
@@ -89,9 +90,9 @@ let package = Package(
         "com.awareframework.ios.sensor.notification",
       ]),
     .testTarget(
-      name: "NotificationServiceTests",
+      name: "AwareNotificationExtensionTests",
       dependencies: [
-        "TestSupport", "NotificationService", "NotificationStore", "NotificationSync", "store-helper",
+        "TestSupport", "AwareNotificationExtension", "NotificationStore", "NotificationSync", "store-helper",
         "com.awareframework.ios.sensor.notification",
       ]),
     // An app's own tests, written for the public sensor, are in the older language mode.

@@ -22,7 +22,7 @@ let package = Package(
       name: "extension-benchmark",
       dependencies: [
         .product(name: "EncryptedSQLite", package: "com.awareframework.ios.sensor.notification"),
-        .product(name: "NotificationService", package: "com.awareframework.ios.sensor.notification"),
+        .product(name: "AwareNotificationExtension", package: "com.awareframework.ios.sensor.notification"),
         .product(name: "NotificationStore", package: "com.awareframework.ios.sensor.notification"),
         .product(
           name: "com.awareframework.ios.sensor.notification", package: "com.awareframework.ios.sensor.notification"),

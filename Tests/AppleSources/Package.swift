@@ -57,17 +57,19 @@ let package = Package(
       exclude: others("Facade/Sources", prefix: "Sources/") + ["Sources/NotificationDelegateProxy+Apple.swift"],
       swiftSettings: apple),
     .target(
-      name: "NotificationService",
+      name: "AwareNotificationExtension",
       dependencies: ["com.awareframework.ios.sensor.notification", "UserNotifications", "AppleFoundation"],
-      path: "Sources/NotificationService", exclude: others("Sources/NotificationService"), swiftSettings: apple),
+      path: "Sources/AwareNotificationExtension", exclude: others("Sources/AwareNotificationExtension"),
+      swiftSettings: apple),
     // The README's blocks for apps and extensions, which Scripts/apple-check puts there.
     .target(
-      name: "Readme", dependencies: ["NotificationService", "UIKit", "UserNotifications"], path: "Readme",
+      name: "Readme", dependencies: ["AwareNotificationExtension", "UIKit", "UserNotifications"], path: "Readme",
       swiftSettings: apple),
     .testTarget(
       name: "AppleSourcesTests",
       dependencies: [
-        "NotificationService", "com.awareframework.ios.sensor.notification", "NotificationSync", "NotificationStore",
+        "AwareNotificationExtension", "com.awareframework.ios.sensor.notification", "NotificationSync",
+        "NotificationStore",
         "EncryptedSQLite", "Security", "UserNotifications", "AppleFoundation", "Readme",
       ],
       path: "Tests", swiftSettings: apple),

@@ -19,7 +19,7 @@ import Testing
 
   @Test(
     "Each names the interfaces that the sources use and the reasons, and no other",
-    arguments: ["com.awareframework.ios.sensor.notification", "NotificationService"])
+    arguments: ["com.awareframework.ios.sensor.notification", "AwareNotificationExtension"])
   func accessedInterfaces(_ target: String) throws {
     // https://developer.apple.com/documentation/bundleresources/describing-use-of-required-reason-api
     let interfaces: [(category: String, pattern: String, reason: String)] = [
@@ -41,7 +41,7 @@ import Testing
 
   @Test(
     "Each says what is collected, and that nobody is tracked",
-    arguments: ["com.awareframework.ios.sensor.notification", "NotificationService"])
+    arguments: ["com.awareframework.ios.sensor.notification", "AwareNotificationExtension"])
   func collectedData(_ target: String) throws {
     let manifest = try Self.manifest(target)
     #expect(manifest["NSPrivacyTracking"] as? Bool == false)

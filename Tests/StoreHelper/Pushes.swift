@@ -1,6 +1,6 @@
+import AwareNotificationExtension
 import EncryptedSQLite
 import Foundation
-import NotificationService
 import NotificationStore
 import com_awareframework_ios_sensor_notification
 

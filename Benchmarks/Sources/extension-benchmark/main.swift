@@ -1,8 +1,8 @@
 // What a service extension takes, in a process of its own as on a phone: memory above an empty program, the time to the
 // first record, and how long a push waits while the app writes into the same store.
+import AwareNotificationExtension
 import EncryptedSQLite
 import Foundation
-import NotificationService
 import NotificationStore
 import com_awareframework_ios_sensor_notification
 

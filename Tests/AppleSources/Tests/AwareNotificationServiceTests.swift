@@ -1,5 +1,5 @@
+import AwareNotificationExtension
 import EncryptedSQLite
-import NotificationService
 import NotificationStore
 import Testing
 import UserNotifications

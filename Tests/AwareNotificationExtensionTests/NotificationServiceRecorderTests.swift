@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import com_awareframework_ios_sensor_notification
 
-@testable import NotificationService
+@testable import AwareNotificationExtension
 
 @Suite("The service extension's recorder") struct NotificationServiceRecorderTests {
   @Test("A push is a row of the store, and its content goes on as it came, once") func records() throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import com_awareframework_ios_sensor_notification
 
-@testable import NotificationService
+@testable import AwareNotificationExtension
 
 @Suite("What app and extension share") struct SharedContainerTests {
   private let folder = TemporaryFolder()

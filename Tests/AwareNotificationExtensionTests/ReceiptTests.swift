@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import com_awareframework_ios_sensor_notification
 
-@testable import NotificationService
+@testable import AwareNotificationExtension
 
 @Suite("Delivery receipts") struct ReceiptTests {
   private let folder = TemporaryFolder()

@@ -4,7 +4,7 @@ import NotificationStore
 import TestSupport
 import com_awareframework_ios_sensor_notification
 
-@testable import NotificationService
+@testable import AwareNotificationExtension
 
 /// A recorder on a store in a folder of its own, with all that it says.
 final class ServiceBench {
