@@ -57,7 +57,7 @@ enum CommandLineTool {
       return 0
     case "--version":
       let cipher = (try? Connection.libraryVersion()).map { "SQLCipher \($0)" } ?? "no SQLCipher"
-      try Output.write("aware-notification \(version) (\(cipher))\n")
+      try Output.write("aware-notification \(version) (\(cipher)\(isDebugBuild ? ", debug build" : ""))\n")
       return 0
     case let name?:
       guard let command = commands.first(where: { $0.name == name }) else {
@@ -70,6 +70,18 @@ enum CommandLineTool {
       }
       return try command.run(arguments)
     }
+  }
+
+  /// Whether this program was compiled without optimization, and so is slower than it could be.
+  private static var isDebugBuild: Bool {
+    var isDebug = false
+    func note() -> Bool {
+      isDebug = true
+      return true
+    }
+    // Optimized code leaves assertions out.
+    assert(note())
+    return isDebug
   }
 
   private static var help: String {

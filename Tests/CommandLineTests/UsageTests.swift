@@ -22,6 +22,19 @@ import Testing
     #expect(try Program.run(Program.tool, ["--version"]).output.contains("SQLCipher"))
   }
 
+  /// Tests that are meant for the optimized program would otherwise pass on the other one.
+  @Test func theTestedProgramIsOfTheBuildThatWasAskedFor() throws {
+    var testsAreDebug = false
+    func note() -> Bool {
+      testsAreDebug = true
+      return true
+    }
+    assert(note())
+    let version = try Program.run(Program.tool, ["--version"])
+    #expect(version.status == 0)
+    #expect(version.output.contains("debug build") == (Program.tested == nil && testsAreDebug), "\(Program.tool)")
+  }
+
   @Test(arguments: [
     [], ["nothing"], ["--db", "x"], ["list"], ["list", "--db"], ["list", "--nothing"], ["list", "-x"],
     ["list", "--db", "a", "--db", "b"], ["list", "--db", "a", "--key-file", "k", "--key-fd", "3"],

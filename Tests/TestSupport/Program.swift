@@ -19,7 +19,9 @@ public enum Program {
     return folder.path
   }()
 
-  public static var tool: String { products + "/aware-notification" }
+  /// The program that `TESTED_PROGRAM` names, such as an optimized build; otherwise the one of this build.
+  public static let tool = tested ?? products + "/aware-notification"
+  public static let tested = ProcessInfo.processInfo.environment["TESTED_PROGRAM"]
   public static var helper: String { products + "/store-helper" }
   /// The stock shell of the SQLCipher generation that this build links.
   public static var shell: String { ProcessInfo.processInfo.environment["SQLCIPHER_SHELL"] ?? "/usr/bin/sqlcipher" }
