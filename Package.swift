@@ -11,10 +11,11 @@ import PackageDescription
     .target(
       name: "CSQLCipher",
       dependencies: [
-        .product(name: "SQLCipher", package: "SQLCipher.swift", condition: .when(platforms: [.iOS, .macOS]))
+        .product(
+          name: "SQLCipher", package: "SQLCipher.swift",
+          condition: .when(platforms: [.iOS, .macOS, .macCatalyst, .visionOS]))
       ],
-      path: "Sources/CSQLCipher+Apple",
-      cSettings: [.define("SQLITE_HAS_CODEC")])
+      path: "Sources/CSQLCipher+Apple")
   ]
   let cryptography: [Target.Dependency] = []
   let network: [Target.Dependency] = []

@@ -38,7 +38,7 @@ let package = Package(
     .systemLibrary(name: "SystemSQLCipher", path: "Stubs/SystemSQLCipher", pkgConfig: "sqlcipher"),
     .target(
       name: "CSQLCipher", dependencies: ["SystemSQLCipher"], path: "Sources/CSQLCipher",
-      cSettings: [.define("SQLITE_HAS_CODEC"), .unsafeFlags([framework])]),
+      cSettings: [.unsafeFlags([framework])]),
     .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "libcrypto"),
     .target(
       name: "EncryptedSQLite", dependencies: ["CSQLCipher", "CryptoKit", "Security", "AppleFoundation"],
