@@ -8,10 +8,12 @@
   /// A service extension that records each push before it is shown. Derive the extension's principal class from it:
   ///
   /// ```swift
-  /// class NotificationService: AwareNotificationService {
+  /// nonisolated class NotificationService: AwareNotificationService {
   ///   override func makeConfiguration() -> NotificationSensor.Config { sharedConfiguration() }
   /// }
   /// ```
+  ///
+  /// Without `nonisolated` it does not compile in a target whose Default Actor Isolation is MainActor.
   open class AwareNotificationService: UNNotificationServiceExtension {
     /// The app's configuration: the same key, `appGroupIdentifier` and `dbPath`.
     open func makeConfiguration() -> NotificationSensor.Config { NotificationSensor.Config() }

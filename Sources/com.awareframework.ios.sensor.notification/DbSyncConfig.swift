@@ -27,7 +27,9 @@ public enum DbSyncDebugLevel: Int, CaseIterable, Sendable {
 }
 
 /// The settings of uploads. Every property may be read and set from any thread.
-open class DbSyncConfig {
+///
+/// - Note: `@unchecked Sendable`: its values are in `Locked`.
+open class DbSyncConfig: @unchecked Sendable {
   /// Whether rows are deleted once the server has proved that it has them, which only an acknowledgement with numbers does.
   public var removeAfterSync: Bool {
     get { values.removeAfterSync }

@@ -11,7 +11,9 @@ extension NotificationSensor {
   ///   config.dbEncryptionKey = key
   /// }
   /// ```
-  open class Config: SensorConfig {
+  ///
+  /// - Note: `@unchecked Sendable`: its settings, and those of `SensorConfig`, are in `Locked`.
+  open class Config: SensorConfig, @unchecked Sendable {
     /// Is told of what the sensor receives. The sensor keeps it alive.
     public var sensorObserver: NotificationObserver? {
       get { settings.sensorObserver }

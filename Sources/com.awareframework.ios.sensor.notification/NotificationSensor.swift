@@ -14,7 +14,9 @@ import NotificationStore
 /// })
 /// sensor.start()
 /// ```
-public class NotificationSensor: AwareSensor {
+///
+/// - Note: `@unchecked Sendable`: what changes, here and in `AwareSensor`, is in `Locked`; `commands` is set in `init` only.
+public class NotificationSensor: AwareSensor, @unchecked Sendable {
   /// The configuration. Type, path and key of the database are read when the store is opened: after `init` or
   /// ``stop()``, at ``start()`` or at the first record.
   public var CONFIG: Config {
@@ -26,9 +28,22 @@ public class NotificationSensor: AwareSensor {
   private let integration: any PushIntegration
   let log: SensorLog
   /// In seconds: a completion handler is called within 25, as iOS gives an app 30. A timer may come a tenth late there.
-  package var completionLimit: TimeInterval = 22
+  package var completionLimit: TimeInterval {
+    get { limits.completionLimit }
+    set { limits.completionLimit = newValue }
+  }
   /// Whether a silent push that commands a sync gets one.
-  package var syncsOnCommand = true
+  package var syncsOnCommand: Bool {
+    get { limits.syncsOnCommand }
+    set { limits.syncsOnCommand = newValue }
+  }
+
+  private struct Limits {
+    var completionLimit: TimeInterval = 22
+    var syncsOnCommand = true
+  }
+
+  private let limits = Locked(Limits())
 
   private let intake: IntakeQueue
   let uploads = Uploads()

@@ -25,6 +25,24 @@ func stub(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, path: "Stubs/" + name, swiftSettings: checked)
 }
 
+/// The README's blocks for apps and extensions, which Scripts/apple-check puts there.
+func blocks(_ name: String, _ settings: [SwiftSetting] = []) -> Target {
+  .target(
+    name: name, dependencies: ["AwareNotificationExtension", "UIKit", "UserNotifications"], path: name,
+    swiftSettings: apple + settings)
+}
+
+// With each isolation that Xcode gives a target (new projects have the main actor's), and in both language modes.
+// Older compilers know neither that, nor a `nonisolated` class.
+#if compiler(>=6.2)
+  let readme = [
+    blocks("Readme"), blocks("ReadmeOnMainActor", [.unsafeFlags(["-default-isolation", "MainActor"])]),
+    blocks("ReadmeInSwift5", [.swiftLanguageMode(.v5), .unsafeFlags(["-default-isolation", "MainActor"])]),
+  ]
+#else
+  let readme: [Target] = []
+#endif
+
 let package = Package(
   name: "AppleSources",
   targets: [
@@ -61,18 +79,14 @@ let package = Package(
       dependencies: ["com.awareframework.ios.sensor.notification", "UserNotifications", "AppleFoundation"],
       path: "Sources/AwareNotificationExtension", exclude: others("Sources/AwareNotificationExtension"),
       swiftSettings: apple),
-    // The README's blocks for apps and extensions, which Scripts/apple-check puts there.
-    .target(
-      name: "Readme", dependencies: ["AwareNotificationExtension", "UIKit", "UserNotifications"], path: "Readme",
-      swiftSettings: apple),
     .testTarget(
       name: "AppleSourcesTests",
       dependencies: [
         "AwareNotificationExtension", "com.awareframework.ios.sensor.notification", "NotificationSync",
         "NotificationStore",
-        "EncryptedSQLite", "Security", "UserNotifications", "AppleFoundation", "Readme",
+        "EncryptedSQLite", "Security", "UserNotifications", "AppleFoundation",
       ],
       path: "Tests", swiftSettings: apple),
-  ],
+  ] + readme,
   swiftLanguageModes: [.v6]
 )

@@ -22,6 +22,20 @@ public enum UIBackgroundFetchResult: UInt, @unchecked Sendable {
 
   /// https://developer.apple.com/documentation/uikit/uiapplication/registerforremotenotifications()
   open func registerForRemoteNotifications() {}
+
+  /// https://developer.apple.com/documentation/uikit/uiapplication/beginbackgroundtask(expirationhandler:)
+  open func beginBackgroundTask(
+    expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
+  ) -> UIBackgroundTaskIdentifier { UIBackgroundTaskIdentifier(rawValue: 1) }
+
+  /// https://developer.apple.com/documentation/uikit/uiapplication/endbackgroundtask(_:)
+  open func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
+}
+
+/// https://developer.apple.com/documentation/uikit/uibackgroundtaskidentifier
+public struct UIBackgroundTaskIdentifier: Hashable, RawRepresentable, Sendable {
+  public let rawValue: Int
+  public init(rawValue: Int) { self.rawValue = rawValue }
 }
 
 // Optional in Objective-C: here each has a default.
