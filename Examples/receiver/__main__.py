@@ -17,7 +17,7 @@ from verification import Verifier
 
 
 def read_key(path: str) -> bytes:
-    """A key file's single trailing newline (LF or CRLF) is not part of the key."""
+    """A key file's one final line end (LF or CRLF) is not part of the key; nothing is decoded (PROTOCOL.md)."""
     with open(path, "rb") as file:
         key = file.read()
     if key.endswith(b"\n"):
@@ -46,9 +46,14 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="0: any free one (default)")
     parser.add_argument("--database", required=True, metavar="FILE", help="the store; made if absent")
     parser.add_argument("--study", metavar="NUMBER", help="the study to take batches of (default: any); /insert/ and /receipt/ name none, so require signatures as well")
-    parser.add_argument("--study-key-file", metavar="FILE", help="the study's key")
+    parser.add_argument("--study-key-file", metavar="FILE", help="the study's key, less one final LF or CRLF")
     parser.add_argument(
-        "--signing-key", action="append", default=[], type=signing_key, metavar="ID=FILE", help="repeatable"
+        "--signing-key",
+        action="append",
+        default=[],
+        type=signing_key,
+        metavar="ID=FILE",
+        help="a key of 32 bytes or more, as keygen --signing makes it; one final LF or CRLF is not part of it; repeatable",
     )
     parser.add_argument("--require-signature", action="store_true", help="refuse what is not signed")
     parser.add_argument(

@@ -2,7 +2,7 @@ import Foundation
 
 /// Keys in files and descriptors, read without leaving a copy behind.
 ///
-/// One trailing newline (LF or CRLF), as editors and `echo` leave it, is not part of the key.
+/// One final line end (LF or CRLF), as editors and `echo` leave it, is not part of the key. Nothing is decoded.
 public enum KeyFile {
   /// No key is that long; a larger file is a mistake, such as the store itself.
   private static let largestSize = 1 << 20
@@ -53,18 +53,28 @@ public enum KeyFile {
   /// - Throws: `alreadyExists`; `notFound` (no such folder), `permissionDenied`, `diskFull`, `inputOutput`. A file that
   ///   could not be completed is removed again.
   public static func create(_ path: String, _ key: EncryptionKey) throws {
+    try key.withUnsafeBytes { try create(path, $0) }
+  }
+
+  /// As ``create(_:_:)``, for a new key that signs uploads: 64 hexadecimal digits in lower case, 256 random bits.
+  package static func createSigningKey(_ path: String) throws {
+    // A raw key's literal x'…' has them between its quotes.
+    try EncryptionKey.random().withUnsafeBytes { literal in
+      try create(path, UnsafeRawBufferPointer(rebasing: literal.dropFirst(2).dropLast()))
+    }
+  }
+
+  private static func create(_ path: String, _ bytes: UnsafeRawBufferPointer) throws {
     let path = try FileSystem.absolute(path)
     // Under its name it is complete: half of a raw key would be taken for a passphrase.
     try NewFile.make(path, "make the key file") { aside in
       let descriptor = open(aside, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
       guard descriptor >= 0 else { throw FileSystem.error("make the key file", path, errno) }
       defer { close(descriptor) }
-      try key.withUnsafeBytes { bytes in
-        try FileSystem.write(bytes, to: descriptor, path)
-        // After a CR it would make a CRLF, and reading would take the key's own last byte away.
-        guard bytes.last != UInt8(ascii: "\r") else { return }
-        try [UInt8(ascii: "\n")].withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
-      }
+      try FileSystem.write(bytes, to: descriptor, path)
+      // After a CR it would make a CRLF, and reading would take the key's own last byte away.
+      guard bytes.last != UInt8(ascii: "\r") else { return }
+      try [UInt8(ascii: "\n")].withUnsafeBytes { try FileSystem.write($0, to: descriptor, path) }
     }
   }
 

@@ -9,8 +9,12 @@ extension Option {
     Option(name: "host", value: "HOST", help: "the server: a host name, or a URL, always used as https"),
     Option(name: "server-type", value: "TYPE", help: "aware_micro (unless told otherwise), aware_light or aware"),
     Option(name: "study", value: "NUMBER", help: "the study's number (1)"),
-    Option(name: "study-key-file", value: "FILE", help: "read the study's key from FILE, which only you may read"),
-    Option(name: "signing-key-file", value: "FILE", help: "sign each batch with the 32 or more bytes in FILE"),
+    Option(
+      name: "study-key-file", value: "FILE",
+      help: "read the study's key from FILE, which only you may read, less one final LF or CRLF"),
+    Option(
+      name: "signing-key-file", value: "FILE",
+      help: "sign each batch with the 32 or more bytes in FILE, less one final LF or CRLF"),
     Option(name: "signing-key-id", value: "ID", help: "what the server knows that key by (the device id)"),
     Option(name: "ca", value: "FILE", help: "trust the certificate authorities in FILE (PEM), not the system's"),
     Option(name: "pin", value: "PIN", repeats: true, help: "accept this public key only: sha256//BASE64; repeatable"),

@@ -61,7 +61,8 @@ extension NotificationSensor {
     }
 
     /// Signs each batch (HMAC-SHA-256): 32 bytes or more that the receiver has as well. One for each device is best: who
-    /// knows a key that all share can speak for every device.
+    /// knows a key that all share can speak for every device. A key of `keygen --signing` is the 64 digits as ASCII,
+    /// without the line end after them, not the 32 bytes that they could be decoded to.
     public var syncSigningKey: Data? {
       get { settings.syncSigningKey }
       set { settings.syncSigningKey = newValue }

@@ -56,6 +56,22 @@ import Testing
     #expect(receiver.rows(in: "ios_notification") == 5)
   }
 
+  @Test(
+    "A key file's line end is not part of the signing key, here and at the receiver", arguments: ["\n", "\r\n", ""])
+  func lineEnds(_ end: String) throws {
+    let path = study.folder.path("made.key")
+    #expect(try Program.run(Program.tool, ["keygen", "--signing", "--key-file", path]).status == 0)
+    let digits = try String(contentsOfFile: path, encoding: .utf8).dropLast()
+    let copy = study.folder.write("copy.key", digits + end)
+    let receiver = try UploadingStudy.receiver {
+      $0.more = ["--signing-key", "phone-7=\(path)"]
+      $0.requiresSignature = true
+    }
+    let signing = ["--signing-key-file", copy, "--signing-key-id", "phone-7"]
+    #expect(try upload.sync(receiver.port, signing).status == 0)
+    #expect(receiver.rows(in: "ios_notification") == 5)
+  }
+
   @Test("trusts what --ca and --pin say, and shows --client-cert") func trust() throws {
     let (authority, identity) = try TestAuthority.shared
     let client = try authority.client(name: "operator")

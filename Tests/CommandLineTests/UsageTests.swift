@@ -95,6 +95,33 @@ import Testing
     #expect(try String(contentsOfFile: folder.path("k"), encoding: .utf8) == text)
   }
 
+  /// Random bytes would end in a line feed once in 256 files, and reading would take that away.
+  @Test func keygenMakesASigningKeyOfDigits() throws {
+    let folder = TemporaryFolder()
+    let keys = try (0..<3).map { number in
+      let made = try Program.run(
+        Program.tool, ["keygen", "--signing", "--key-file", "k\(number)"], folder: folder.path)
+      #expect(made.status == 0 && made.output == "k\(number)\n" && made.errors.isEmpty)
+      let path = folder.path("k\(number)")
+      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+      #expect(mode?.intValue == 0o600)
+      return try String(contentsOfFile: path, encoding: .utf8)
+    }
+    for key in keys {
+      #expect(key.utf8.count == 65 && key.hasSuffix("\n"))
+      #expect(key.dropLast().allSatisfy("0123456789abcdef".contains))
+    }
+    #expect(Set(keys).count == 3)
+    let both = try Program.run(
+      Program.tool, ["keygen", "--signing", "--with-salt", "--key-file", "both"], folder: folder.path)
+    #expect(both.status == 2 && folder.names == ["k0", "k1", "k2"])
+    for command in ["keygen", "sync", "record"] {
+      let help = try Program.run(Program.tool, [command, "--help"]).output
+      #expect(
+        help.contains(command == "keygen" ? "the line end after them is not part of it" : "less one final LF or CRLF"))
+    }
+  }
+
   @Test func initMakesAStoreOnce() throws {
     let study = Study()
     #expect(try study.run("init").status == 0)

@@ -1,5 +1,6 @@
 import EncryptedSQLite
 import Foundation
+import TestSupport
 import Testing
 
 @testable import NotificationSync
@@ -21,6 +22,28 @@ import Testing
         "@signature-params": ("date" "@authority" "content-type");created=1618884473;keyid="test-shared-secret"
         """)
     #expect(signature.value(key) == ":pxcQw6G3AjtMBQjwo8XzkZf/bws5LelbaMk5rGIGtE8=:")
+  }
+
+  /// From Examples/receiver/PROTOCOL.md, for which the receiver has a test as well.
+  @Test("is made with a key file's bytes as the protocol's test vector says") func keyFiles() throws {
+    let text = try String(contentsOfFile: Program.root + "/Examples/receiver/PROTOCOL.md", encoding: .utf8)
+    func block(_ name: String) throws -> String {
+      let parts = text.components(separatedBy: "```\(name)\n")
+      return try #require(parts.dropFirst().first?.components(separatedBy: "\n```").first)
+    }
+    let base = Array(try block("text").utf8)
+    let digits = try block("key")
+    let folder = TemporaryFolder()
+    let vectors = text.split(separator: "\n").filter { $0.contains(" | the digits") }
+    #expect(vectors.count == 5)
+    for vector in vectors {
+      let cells = vector.split(separator: "|").map { $0.trimmingCharacters(in: [" ", "`"]) }
+      let end = cells[0] == "none" ? "" : cells[0].replacing("\\n", with: "\n").replacing("\\r", with: "\r")
+      let path = folder.write("key", digits + end)
+      let key = try KeyFile.withBytes(of: path) { try SigningKey($0, id: "phone-7") }
+      let code = Data(key.authenticationCode(of: base)).base64EncodedString()
+      #expect("batch=:\(code):" == cells[2], "\(cells[0])")
+    }
   }
 
   @Test("of a batch covers method, authority, path, type, digest and idempotency key") func batch() throws {

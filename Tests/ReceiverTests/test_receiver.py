@@ -475,6 +475,33 @@ class DocumentTests(unittest.TestCase):
         self.assertEqual(verifier.check(request, {"aware-batch"}).key_id, "phone-7")
 
 
+class KeyFileTests(ReceiverTestCase):
+    options = ["--signing-key", "phone-7=FOLDER/vector.key", "--require-signature", "--max-age", "3e9"]
+
+    def start(self, *more: str) -> subprocess.Popen[str]:
+        if not (self.folder / "vector.key").exists():
+            (self.folder / "vector.key").write_bytes(KEY)
+        return super().start(*more)
+
+    def test_key_files_are_read_as_the_protocol_says(self) -> None:
+        text = (ROOT / "Examples/receiver/PROTOCOL.md").read_text()
+        head, body = re.findall(r"```http\n(.*?)\n\n(.*?)\n```", text, re.DOTALL)[0]
+        line, *fields = head.splitlines()
+        headers = dict(field.split(": ", 1) for field in fields)
+        digits = re.findall(r"```key\n([0-9a-f]{64})\n```", text)[0]
+        vectors = re.findall(r"^\| (`[\\rn]+`|none) \| the digits.* \| `(batch=:.*:)` \|$", text, re.MULTILINE)
+        self.assertEqual(len(vectors), 5)
+        for end, signature in vectors:
+            with self.subTest(end):
+                ending = "" if end == "none" else end.strip("`").replace("\\r", "\r").replace("\\n", "\n")
+                self.end(self.process)
+                (self.folder / "vector.key").write_bytes((digits + ending).encode())
+                self.start()
+                for _, other in vectors:
+                    status, answer = self.post(line.split()[1], body.encode(), headers | {"Signature": other})
+                    self.assertEqual(status, 200 if other == signature else 401, answer)
+
+
 class ConnectionTests(ReceiverTestCase):
     options = [
         "--max-body",

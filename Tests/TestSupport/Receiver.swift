@@ -83,7 +83,8 @@ public final class Receiver {
     }
     for (place, key) in options.signingKeys.enumerated() {
       let path = folder.path("signing-\(place).key")
-      _ = FileManager.default.createFile(atPath: path, contents: Data(key.value))
+      // With a line end, or a key that ends in one would lose it.
+      _ = FileManager.default.createFile(atPath: path, contents: Data(key.value + Array("\n".utf8)))
       result += ["--signing-key", "\(key.key)=\(path)"]
     }
     if options.requiresSignature { result.append("--require-signature") }
