@@ -12,7 +12,8 @@ package final class LockWait {
     package var noticeDelay: Double = 2
     /// Called once a wait with the path that is waited for; nil: the wait is silent.
     package var notice: (@Sendable (_ path: String) -> Void)?
-    /// Polled while waiting; true ends the wait, and the call that waits throws `cancelled`.
+    /// Polled while waiting; true ends the wait after a second at most, and the call that waits throws `cancelled`. The
+    /// second is for what an interrupted program still has to write, which a short lock must not stop.
     package var isInterrupted: @Sendable () -> Bool = { false }
   }
 
@@ -48,7 +49,9 @@ package final class LockWait {
     let elapsed = clock.seconds
     if isUncounted { uncounted = elapsed }
     let policy = Self.policy.snapshot
-    guard elapsed - uncounted < timeout, !policy.isInterrupted() else { return false }
+    guard elapsed - uncounted < timeout, elapsed < Self.interruptedTimeout || !policy.isInterrupted() else {
+      return false
+    }
     if !hasGivenNotice, elapsed >= policy.noticeDelay {
       hasGivenNotice = true
       policy.notice?(path)
@@ -57,6 +60,9 @@ package final class LockWait {
     attempts += 1
     return true
   }
+
+  /// In seconds.
+  private static let interruptedTimeout = 1.0
 
   /// In milliseconds; those of SQLite's own busy handler.
   private static let delays: [UInt32] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100]
