@@ -10,6 +10,9 @@ ALTER TABLE ios_notification_token ADD COLUMN timezoneOffset INTEGER NOT NULL DE
 ALTER TABLE ios_silent_push ADD COLUMN recordId TEXT NOT NULL DEFAULT '';
 ALTER TABLE ios_silent_push ADD COLUMN timezoneOffset INTEGER NOT NULL DEFAULT 0;
 
+-- Silent pushes: the identifier that the push itself brings, '' where it has none.
+ALTER TABLE ios_silent_push ADD COLUMN pushId TEXT NOT NULL DEFAULT '';
+
 -- Notifications: how the row came here, and a digest of the content as the system delivered it. The digest is null on
 -- rows of version 1, which are never merged with a later push.
 ALTER TABLE ios_notification ADD COLUMN source TEXT NOT NULL DEFAULT 'import'
@@ -33,9 +36,41 @@ UPDATE ios_silent_push SET
 CREATE UNIQUE INDEX ios_notification_recordId ON ios_notification (recordId);
 CREATE UNIQUE INDEX ios_notification_token_recordId ON ios_notification_token (recordId);
 CREATE UNIQUE INDEX ios_silent_push_recordId ON ios_silent_push (recordId);
--- Finds the row of a push that comes a second time.
-CREATE INDEX ios_notification_push ON ios_notification (notificationId, contentDigest)
+-- Finds the row of a push that arrives a second time. The day is first, so that inserts touch the index's last pages
+-- only. The division truncates towards zero: the two days around 1970 are one, and a later time never has a lower day.
+CREATE INDEX ios_notification_push ON ios_notification (timestamp / 86400000, contentDigest, notificationId)
   WHERE notificationId <> '' AND contentDigest IS NOT NULL;
+CREATE INDEX ios_notification_token_timestamp ON ios_notification_token (timestamp);
+CREATE INDEX ios_silent_push_timestamp ON ios_silent_push (timestamp);
+
+-- Rows that another program inserts with the columns of version 1: they get an identity of their own, a version 4 UUID,
+-- as the migration gives one to stored rows. This library's connections have triggers off, and insert complete rows.
+CREATE TRIGGER ios_notification_complete AFTER INSERT ON ios_notification WHEN NEW.recordId = '' BEGIN
+  UPDATE ios_notification SET
+    jsonVersion = 2,
+    timezoneOffset = CASE NEW.timezoneOffset WHEN 0 THEN NEW.timezone * 60 ELSE NEW.timezoneOffset END,
+    source = 'import',
+    contentDigest = NULL,
+    recordId = lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
+      || substr('89ab', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))
+  WHERE id = NEW.id;
+END;
+CREATE TRIGGER ios_notification_token_complete AFTER INSERT ON ios_notification_token WHEN NEW.recordId = '' BEGIN
+  UPDATE ios_notification_token SET
+    jsonVersion = 2,
+    timezoneOffset = CASE NEW.timezoneOffset WHEN 0 THEN NEW.timezone * 60 ELSE NEW.timezoneOffset END,
+    recordId = lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
+      || substr('89ab', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))
+  WHERE id = NEW.id;
+END;
+CREATE TRIGGER ios_silent_push_complete AFTER INSERT ON ios_silent_push WHEN NEW.recordId = '' BEGIN
+  UPDATE ios_silent_push SET
+    jsonVersion = 2,
+    timezoneOffset = CASE NEW.timezoneOffset WHEN 0 THEN NEW.timezone * 60 ELSE NEW.timezoneOffset END,
+    recordId = lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
+      || substr('89ab', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))
+  WHERE id = NEW.id;
+END;
 
 -- What has been sent of each table, and the one batch that may be on its way. Times are Unix milliseconds.
 CREATE TABLE upload_ledger (

@@ -37,7 +37,7 @@ TABLES = {
         "source": "TEXT",
     },
     "ios_notification_token": _COMMON | {"token": "TEXT"},
-    "ios_silent_push": _COMMON | {"payload": "TEXT"},
+    "ios_silent_push": _COMMON | {"payload": "TEXT", "pushId": "TEXT"},
 }
 
 

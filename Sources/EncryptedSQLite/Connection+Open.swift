@@ -236,7 +236,7 @@ extension Connection {
       throw DatabaseError(status: status, handle: handle, path: path, isProven: false)
     }
     sqlite3_extended_result_codes(handle, 1)
-    // No store of ours has any: one that somebody put into a file does not run on what is written.
+    // A store's own are for rows of other programs, and a foreign one does not run on what is written here.
     _ = csqlcipher_disable_triggers(handle)
     return handle
   }

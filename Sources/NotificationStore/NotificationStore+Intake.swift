@@ -96,10 +96,13 @@ extension NotificationStore {
     }
   }
 
-  /// The terms that compare with '' and with null are those of the partial index ios_notification_push.
+  /// The terms that compare with '' and with null are those of the partial index ios_notification_push, and so is the
+  /// day: a time within a day of `?3` has one of these three, however the division rounds.
   static let samePushSQL = """
-    SELECT id FROM ios_notification WHERE notificationId = ?1 AND contentDigest = ?2 AND notificationId <> ''
-      AND contentDigest IS NOT NULL AND timestamp BETWEEN ?3 AND ?4 AND source IN (?5, ?6) ORDER BY id LIMIT 1
+    SELECT id FROM ios_notification
+    WHERE timestamp / 86400000 IN (?4 / 86400000, ?3 / 86400000, ?5 / 86400000) AND contentDigest = ?2
+      AND notificationId = ?1 AND notificationId <> '' AND contentDigest IS NOT NULL
+      AND timestamp BETWEEN ?4 AND ?5 AND source IN (?6, ?7) ORDER BY id LIMIT 1
     """
 
   /// The row of an earlier delivery, by `statement`, which is that of ``samePushSQL``.
@@ -109,10 +112,11 @@ extension NotificationStore {
     statement.bind(notification.notificationId, at: 1)
     notification.withContentDigest { statement.bind(blob: $0, at: 2) }
     // Any number may stand in a record's timestamp.
-    statement.bind(max(notification.timestamp, .min + oneDay) - oneDay, at: 3)
-    statement.bind(min(notification.timestamp, .max - oneDay) + oneDay, at: 4)
-    statement.bind((source.isDelivery ? .foreground : source).rawValue, at: 5)
-    statement.bind((source.isDelivery ? .extension : source).rawValue, at: 6)
+    statement.bind(notification.timestamp, at: 3)
+    statement.bind(max(notification.timestamp, .min + oneDay) - oneDay, at: 4)
+    statement.bind(min(notification.timestamp, .max - oneDay) + oneDay, at: 5)
+    statement.bind((source.isDelivery ? .foreground : source).rawValue, at: 6)
+    statement.bind((source.isDelivery ? .extension : source).rawValue, at: 7)
     defer { statement.reset() }
     return try statement.step() ? statement.int64(at: 0) : nil
   }

@@ -104,8 +104,9 @@ public struct SchemaMigrator: Sendable {
       guard applied >= 1, applied <= version, migrations[applied - 1].sha256 == row.string(at: 1) else {
         throw DatabaseError(
           .migrationChanged,
-          "the step to jsonVersion \(applied) that \(connection.path) was migrated with is not the one of this program: "
-            + "use the program that wrote the store, or a newer one")
+          "\(connection.path) is a store of an earlier development build, which this program does not support (its step to "
+            + "jsonVersion \(applied) has another SHA-256): sync or export its records with the program that wrote it, or "
+            + "read them into a new store with restore --salvage")
       }
     }
   }

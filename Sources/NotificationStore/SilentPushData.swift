@@ -18,6 +18,8 @@ public struct SilentPushData: AwareRecord, Equatable {
 
   public var recordId: String
   public var timezoneOffset: Int
+  /// The identifier that the push itself brings; "" where it has none.
+  public var pushId = ""
 }
 
 // Initializers stand outside the type, so that it keeps its memberwise one, by which `init(row:)` fills a record
@@ -38,11 +40,16 @@ extension SilentPushData {
     self.init()
     readCommon(dictionary)
     payload = dictionary.string("payload")
+    pushId = dictionary.string("pushId")
     if dictionary.isOlder { upgrade() }
   }
 
+  /// Has `pushId` only where there is one.
   public func toDictionary() -> [String: Any] {
-    commonDictionary.merging(["payload": payload]) { $1 }
+    var dictionary = commonDictionary
+    dictionary["payload"] = payload
+    if !pushId.isEmpty { dictionary["pushId"] = pushId }
+    return dictionary
   }
 
   public var contentValues: [SQLValue] { [.text(payload)] }
@@ -51,18 +58,19 @@ extension SilentPushData {
 // MARK: Storing
 
 extension SilentPushData {
-  public static let columns = leadingColumns + ["payload"] + trailingColumns
+  public static let columns = leadingColumns + ["payload"] + trailingColumns + ["pushId"]
 
   public func bind(to row: inout RowBinder) {
     bindLeading(to: &row)
     row.append(payload)
     bindTrailing(to: &row)
+    row.append(pushId)
   }
 
   public init(row: inout RowReader) {
     self.init(
       id: row.int64(), timestamp: row.int64(), deviceId: row.string(), label: row.string(), timezone: row.int(),
       os: row.string(), jsonVersion: row.int(), payload: row.string(), recordId: row.string(),
-      timezoneOffset: row.int())
+      timezoneOffset: row.int(), pushId: row.string())
   }
 }

@@ -1,6 +1,12 @@
 import EncryptedSQLite
 import Foundation
 
+/// What `sqlite_master` lists: a trigger may have the name of a table or an index.
+struct SchemaObject: Hashable {
+  var type: String
+  var name: String
+}
+
 /// The schema held against the migrations.
 extension StoreVerification {
   static func migrations(_ connection: Connection, _ migrator: SchemaMigrator) -> Check {
@@ -23,22 +29,22 @@ extension StoreVerification {
   }
 
   /// - Parameter expected: gives ``expectedObjects(_:_:)``.
-  static func schema(_ connection: Connection, _ expected: () throws -> [String: String]) -> Check {
+  static func schema(_ connection: Connection, _ expected: () throws -> [SchemaObject: String]) -> Check {
     check("schema") {
       let expected = try expected()
-      let faults = try expected.keys.sorted().compactMap { name in
-        switch try object(name, on: connection) {
-        case nil: "\(name) is missing"
-        case expected[name]: nil
-        default: "\(name) is not as its migration made it"
+      let faults = try expected.keys.sorted { $0.name < $1.name }.compactMap { object in
+        switch try definition(object, on: connection) {
+        case nil: "\(object.name) is missing"
+        case expected[object]: nil
+        default: "\(object.name) is not as its migration made it"
         }
       }
-      return ("\(expected.count) tables and indexes as the migrations made them", faults)
+      return ("\(expected.count) tables, indexes and triggers as the migrations made them", faults)
     }
   }
 
-  /// What stands in the file beside the store's own tables and indexes.
-  static func foreign(_ connection: Connection, _ expected: () throws -> [String: String]) -> Check {
+  /// What is in the file and is not one of the store's own tables, indexes and triggers.
+  static func foreign(_ connection: Connection, _ expected: () throws -> [SchemaObject: String]) -> Check {
     check("foreign objects") {
       let expected = try expected()
       var faults: [String] = []
@@ -50,7 +56,8 @@ extension StoreVerification {
         """
       try connection.withStatement(query) { row in
         while faults.count <= faultLimit, try row.step() {
-          guard expected[row.string(at: 2)] == nil else { continue }
+          let object = SchemaObject(type: row.string(at: 0), name: row.string(at: 2))
+          guard expected[object] == nil else { continue }
           faults.append("the \(row.string(at: 0)) \(row.string(at: 1)) is not of this store")
         }
       }
@@ -58,29 +65,29 @@ extension StoreVerification {
     }
   }
 
-  /// The tables and indexes that the steps make, made in memory.
-  static func expectedObjects(_ connection: Connection, _ migrator: SchemaMigrator) throws -> [String: String] {
+  /// The tables, indexes and triggers that the steps make, made in memory.
+  static func expectedObjects(_ connection: Connection, _ migrator: SchemaMigrator) throws -> [SchemaObject: String] {
     let version = max(0, min(try migrator.version(of: connection), migrator.currentVersion))
     let reference = try Connection.inMemory()
     try SchemaMigrator(Array(migrator.migrations[..<version])).migrate(reference)
-    var names: [String] = []
-    try reference.forEachRow("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'") {
-      names.append($0.string(at: 0))
+    var objects: [SchemaObject] = []
+    try reference.forEachRow("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'") {
+      objects.append(SchemaObject(type: $0.string(at: 0), name: $0.string(at: 1)))
     }
     // The public sensor's own version 1 has none.
-    if version < 2 { names.removeAll { $0 == "schema_migration" } }
-    return try Dictionary(uniqueKeysWithValues: names.map { ($0, try object($0, on: reference) ?? "") })
+    if version < 2 { objects.removeAll { $0.name == "schema_migration" } }
+    return try Dictionary(uniqueKeysWithValues: objects.map { ($0, try definition($0, on: reference) ?? "") })
   }
 
-  /// A table's columns, or an index's SQL; nil when there is none of that name. A table is compared by its columns, since
-  /// the public sensor's own wording of `CREATE TABLE` may have other spaces.
-  private static func object(_ name: String, on connection: Connection) throws -> String? {
-    let query = "SELECT type, sql FROM sqlite_master WHERE name = ? ORDER BY type = 'trigger'"
-    guard let (type, sql) = try connection.firstRow(query, .text(name), read: { ($0.string(at: 0), $0.string(at: 1)) })
+  /// A table's columns, or the SQL of an index or a trigger; nil when there is no such object. A table is compared by its
+  /// columns, since the public sensor's own wording of `CREATE TABLE` may have other spaces.
+  private static func definition(_ object: SchemaObject, on connection: Connection) throws -> String? {
+    let query = "SELECT sql FROM sqlite_master WHERE type = ? AND name = ?"
+    guard let sql = try connection.firstRow(query, .text(object.type), .text(object.name), read: { $0.string(at: 0) })
     else { return nil }
-    guard type == "table" else { return "\(type) \(sql)" }
+    guard object.type == "table" else { return sql }
     var columns: [String] = []
-    try connection.forEachRow("PRAGMA table_info(\(name))") { row in
+    try connection.forEachRow("PRAGMA table_info(\(object.name))") { row in
       columns.append((1...5).map { row.string(at: $0) }.joined(separator: " "))
     }
     return columns.joined(separator: ", ")

@@ -11,7 +11,7 @@ package struct UploadTable: Sendable {
   init<Record: AwareRecord>(_ record: Record.Type) {
     name = Record.databaseTableName
     columns = Record.columns
-    let ours = ["recordId", "timezoneOffset", "source"]
+    let ours = ["recordId", "timezoneOffset", "source", "pushId"]
     publicColumns = Record.columns.filter { !ours.contains($0) }
   }
 

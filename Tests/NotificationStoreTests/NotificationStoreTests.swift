@@ -75,15 +75,6 @@ import Testing
     #expect(try store.record(changed).isMerged)
   }
 
-  @Test func theMergeLookupUsesItsIndex() throws {
-    let store = try open()
-    try store.record(push("a"))
-    let plan = try store.database.read { connection in
-      try connection.firstRow("EXPLAIN QUERY PLAN " + NotificationStore.samePushSQL) { $0.string(at: 3) }
-    }
-    #expect(plan?.contains("ios_notification_push") == true)
-  }
-
   @Test func anyNumberMayStandInATimestamp() throws {
     let store = try open()
     for time in [Int64.min, -1, .max] {

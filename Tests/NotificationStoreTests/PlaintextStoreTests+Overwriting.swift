@@ -79,7 +79,7 @@ extension PlaintextStoreTests {
   @Test func aCopyThatIsNotTheSameIsNotPublished() throws {
     for change in ["UPDATE ios_notification SET badge = 8 WHERE id = 9", "DELETE FROM ios_notification WHERE id = 9"]
       + ["UPDATE ios_silent_push SET payload = CAST(payload AS BLOB)"]
-      + ["INSERT INTO ios_silent_push SELECT 7, timestamp, '', '', 1, '', 2, '', 'other', 0 FROM ios_silent_push"]
+      + ["INSERT INTO ios_silent_push SELECT 7, timestamp, '', '', 1, '', 2, '', 'other', 0, '' FROM ios_silent_push"]
     {
       try PublicSensor.make(path)
       let before = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -27,7 +27,7 @@ import Testing
     #expect(data.timezone == data.timezoneOffset / 60)
     #expect(NotificationTokenData(timestamp: 5, label: "l").timestamp == 5)
     #expect(SilentPushData(timestamp: 5, label: "l").label == "l")
-    #expect(SilentPushData().payload == "" && NotificationTokenData().token == "")
+    #expect(SilentPushData().payload == "" && SilentPushData().pushId == "" && NotificationTokenData().token == "")
   }
 
   @Test func dictionariesRoundTrip() throws {
@@ -40,6 +40,8 @@ import Testing
     var push = SilentPushData()
     push.payload = "{}"
     #expect(SilentPushData(push.toDictionary()) == push)
+    push.pushId = "p-1"
+    #expect(push.toDictionary()["pushId"] as? String == "p-1" && SilentPushData(push.toDictionary()) == push)
     // Through JSON, numbers come back as NSNumber.
     let json = try JSONSerialization.data(withJSONObject: data.toDictionary())
     let read = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])

@@ -42,6 +42,7 @@ import Testing
     let store = try open()
     var push = SilentPushData(label: "l")
     push.payload = #"{"a":"🥾"}"#
+    push.pushId = "p-1"
     push.deviceId = "d"
     push = try store.silentPushes.insert(push)
     #expect(try store.silentPushes.page(limit: 1) == [push])

@@ -136,6 +136,30 @@ import Testing
     #expect(code == .migrationChanged)
   }
 
+  /// Version 2 is not frozen yet, and there is no way from one text of it to another.
+  @Test func aStoreOfAnEarlierDevelopmentBuildIsRefusedForThatReasonAndCanBeSalvaged() throws {
+    let path = folder.path("earlier.db")
+    let start = try #require(Migration.all[1].sql.range(of: "-- Rows that another program inserts"))
+    let end = try #require(Migration.all[1].sql.range(of: "-- What has been sent of each table"))
+    var sql = Migration.all[1].sql
+    sql.removeSubrange(start.lowerBound..<end.lowerBound)
+    sql.replace("ALTER TABLE ios_silent_push ADD COLUMN pushId TEXT NOT NULL DEFAULT '';", with: "")
+    let earlier = SchemaMigrator([Migration.all[0], Migration(version: 2, name: "earlier", sql: sql)])
+    #expect(try NotificationStore.create(path, key: Keys.raw, migrator: earlier))
+    try RawSQLite(path, key: Keys.raw).execute(
+      "INSERT INTO ios_silent_push (timestamp, deviceId, timezone, os, jsonVersion, payload, recordId) "
+        + "VALUES (1, 'd', 0, 'iOS', 2, '{}', '6988a70f-c647-8066-ab88-4068314a0d9d')")
+    var text = ""
+    do { _ = try NotificationStore(.init(path: path, key: Keys.raw)) } catch { text = "\(error)" }
+    #expect(text.contains("a store of an earlier development build") && text.contains("SHA-256"))
+    #expect(text.contains("restore --salvage"))
+    let other = folder.path("new.db")
+    #expect(try StoreSalvage.salvage(path, into: other, key: Keys.raw).tables.allSatisfy { $0.missing.isEmpty })
+    let pushes = try NotificationStore(.init(path: other, key: Keys.raw)).silentPushes.page(limit: 5)
+    #expect(pushes.map(\.recordId) == ["6988a70f-c647-8066-ab88-4068314a0d9d"] && pushes[0].pushId == "")
+    #expect(try StoreVerification(path: other, key: Keys.raw).isSound)
+  }
+
   /// Not even its journal mode changes, which opening for writing sets to the write-ahead log's.
   @Test(arguments: ["newer", "changed", "negative"]) func whatIsRefusedKeepsItsBytes(kind: String) throws {
     let path = try storeWithHundredPushes()

@@ -79,7 +79,7 @@ import Testing
 
   @Test("A store with another page size and number of rounds is salvaged with both")
   func cipherSettings() throws {
-    let sample = try SampleStore(folder.path("sample.db"), key: Keys.raw, pages: 40)
+    let sample = try SampleStore(folder.path("sample.db"), key: Keys.raw, pages: 100)
     let raw = RawSQLite(sample.path, key: try Keys.raw)
     let made = raw.execute(
       """
@@ -89,7 +89,7 @@ import Testing
     raw.close()
     #expect(made == 0)
     let key = try EncryptionKey("some words")
-    try Damage.flipBit(path, at: 19 * 2048 + 20)
+    try Damage.flipBit(path, at: 39 * 2048 + 20)
     let before = folder.contents
     for settings in [Cipher.Settings(), .init(pageSize: 2048), .init(kdfIterations: 5000)] {
       let error = Keys.error { _ = try StoreSalvage.salvage(path, into: saved, key: key, settings: settings) }
@@ -107,8 +107,8 @@ import Testing
 
   @Test("Interrupted at whatever question, it leaves nothing")
   func interrupted() throws {
-    let store = try SampleStore(path, key: Keys.raw, pages: 40)
-    try Damage.flipBit(path, at: store.offset(of: 20) + 20)
+    let store = try SampleStore(path, key: Keys.raw, pages: 100)
+    try Damage.flipBit(path, at: store.offset(of: 60) + 20)
     let before = folder.contents
     var questions = 0
     _ = try StoreSalvage.salvage(path, into: saved, key: Keys.raw) {

@@ -92,6 +92,29 @@ import Testing
     }
   }
 
+  @Test("A trigger that is not as its migration made it, is missing, or has the name of a table, is found")
+  func triggers() throws {
+    _ = try SampleStore(path, key: Keys.raw, pages: 40)
+    let raw = RawSQLite(path, key: try Keys.raw)
+    raw.execute("DROP TRIGGER ios_silent_push_complete; DROP TRIGGER ios_notification_complete")
+    raw.execute(
+      """
+      CREATE TRIGGER ios_notification_complete AFTER INSERT ON ios_notification BEGIN DELETE FROM ios_notification; END;
+      CREATE TRIGGER ios_notification AFTER INSERT ON ios_notification BEGIN DELETE FROM ios_notification; END;
+      CREATE TRIGGER ios_notification_push AFTER INSERT ON ios_notification BEGIN DELETE FROM ios_notification; END;
+      """)
+    raw.close()
+    let faults = try (faults("schema"), faults("foreign objects"))
+    #expect(
+      faults.0 == [
+        "ios_notification_complete is not as its migration made it", "ios_silent_push_complete is missing",
+      ])
+    #expect(
+      Set(faults.1) == [
+        "the trigger ios_notification is not of this store", "the trigger ios_notification_push is not of this store",
+      ])
+  }
+
   @Test("At most twenty faults of a check are named, and nothing of the content")
   func faultsAreBounded() throws {
     _ = try SampleStore(path, key: Keys.raw, pages: 40)

@@ -159,6 +159,9 @@ import Testing
       ])
     #expect(
       Set(rows.columns(of: table)).subtracting(form.columns(of: table)) == ["recordId", "timezoneOffset", "source"])
+    let silent = UploadTable.all[2]
+    #expect(
+      Set(rows.columns(of: silent)).subtracting(form.columns(of: silent)) == ["recordId", "timezoneOffset", "pushId"])
     #expect(
       Set(rows.columns(of: table)).subtracting(columnwise.columns(of: table)) == [
         "os", "jsonVersion", "deviceId", "timezone",

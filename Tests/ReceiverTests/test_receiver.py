@@ -199,10 +199,10 @@ class BatchTests(ReceiverTestCase):
         self.assertEqual(
             self.post("/insert/", envelope([token], "ios_notification_token")), (200, b'{"accepted":1,"duplicates":0}')
         )
-        push = {"timestamp": 1, "payload": "{}", "recordId": "p"}
+        push = {"timestamp": 1, "payload": "{}", "recordId": "p", "pushId": "p-1"}
         self.assertEqual(self.post("/insert", envelope([push], "ios_silent_push"))[0], 200)
         self.assertEqual(self.query("SELECT deviceId, token FROM ios_notification_token"), [(DEVICE, "00ff")])
-        self.assertEqual(self.query("SELECT deviceId, payload FROM ios_silent_push"), [(DEVICE, "{}")])
+        self.assertEqual(self.query("SELECT deviceId, payload, pushId FROM ios_silent_push"), [(DEVICE, "{}", "p-1")])
 
     def test_a_batch_that_comes_again_is_answered_as_the_first_time(self) -> None:
         body = envelope([row(1), row(2)])

@@ -48,7 +48,10 @@ extension SensorTests {
       var data = SilentPushData(["payload": "{}", "label": "pilot"])
       #expect(data.payload == "{}" && data.label == "pilot" && data.jsonVersion == 2)
       #expect(types(data.toDictionary()) == Self.common.merging(["payload": "String"]) { $1 })
-      #expect(SilentPushData.databaseTableName == "ios_silent_push")
+      #expect(SilentPushData.databaseTableName == "ios_silent_push" && data.pushId == "")
+      data.pushId = "p-1"
+      let own = ["payload": "String", "pushId": "String"]
+      #expect(types(data.toDictionary()) == Self.common.merging(own) { $1 })
       data.payload = #"{"k":1}"#
       #expect(SilentPushData(data.toDictionary()) == data)
     }
