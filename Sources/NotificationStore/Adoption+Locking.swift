@@ -45,7 +45,7 @@ extension Adoption {
   private func inspect() throws {
     let connection = try Connection.openPlaintext(source, .readOnly)
     do {
-      _ = try PlaintextLayout(of: connection)
+      _ = try cursors(for: PlaintextRows(connection))
       let faults = try connection.integrityFaults(limit: 1)
       guard faults.isEmpty else { throw damaged(source, faults[0]) }
     } catch {

@@ -1,7 +1,8 @@
 import EncryptedSQLite
 import Foundation
 
-/// One run of ``PlaintextStore/adopt(at:into:key:deviceId:syncedThrough:hasReadableHeader:busyTimeout:)``.
+/// One run of
+/// ``PlaintextStore/adopt(at:into:key:deviceId:syncedThrough:ignoringForeignCursors:hasReadableHeader:busyTimeout:)``.
 ///
 /// Before the encrypted store takes its place, the plaintext file gets a second name, `<source>.adopting`, by which it is
 /// overwritten and removed afterwards. What is found by that name tells how far an earlier run has come:
@@ -17,6 +18,7 @@ struct Adoption {
   let key: EncryptionKey
   let deviceId: String?
   let syncedThrough: [String: Int64]
+  let ignoresForeignCursors: Bool
   let hasReadableHeader: Bool
   let deadline: Date
   let passing: (AdoptionStage) -> Void
@@ -89,9 +91,11 @@ struct Adoption {
 
   /// Makes the encrypted store and puts it in its place.
   private func publish(_ rows: PlaintextRows) throws -> AdoptionReport {
-    try NewFile.withFileAside(beside: destination) { aside in
-      try build(aside, from: rows)
-      let report = try verify(aside, against: rows)
+    let (cursors, ignored) = try cursors(for: rows)
+    return try NewFile.withFileAside(beside: destination) { aside in
+      try build(aside, from: rows, cursors)
+      var report = try verify(aside, against: rows)
+      report.ignoredCursors = ignored
       // The store belongs to whom the plaintext one belonged to, also when an administrator adopts it.
       if isInPlace { try FileSystem.takeOwner(of: source, for: aside) }
       try FileSystem.sync(aside)
@@ -133,7 +137,33 @@ struct Adoption {
     passing(.setAside)
   }
 
-  private func build(_ aside: String, from rows: PlaintextRows) throws {
+  /// The cursors that may be of this file, and what is wrong with the others. A cursor of another file would mark rows of
+  /// this one as sent, and the rows to come.
+  ///
+  /// - Throws: `foreignCursor`, unless they are ignored.
+  func cursors(for rows: PlaintextRows) throws -> ([String: Int64], ignored: [DatabaseError]) {
+    var cursors: [String: Int64] = [:]
+    var ignored: [DatabaseError] = []
+    for (table, id) in syncedThrough.sorted(by: { $0.key < $1.key }) {
+      let last = try rows.lastId(of: table)
+      if id <= last {
+        cursors[table] = id
+        continue
+      }
+      let what = "the upload cursor of \(table) is \(id), and the largest id that \(source) gave out there is \(last)"
+      guard ignoresForeignCursors else {
+        throw DatabaseError(
+          .foreignCursor,
+          "\(what), so the cursor belongs to another file: give that of this one, or none, and all its records are sent"
+        )
+      }
+      ignored.append(
+        DatabaseError(.foreignCursor, "\(what): it belongs to another file and counts as 0, so all records are sent"))
+    }
+    return (cursors, ignored)
+  }
+
+  private func build(_ aside: String, from rows: PlaintextRows, _ cursors: [String: Int64]) throws {
     try Database.build(aside, key: key, hasReadableHeader: hasReadableHeader) { store in
       // A journal in memory would keep a copy of every page that the migrations change.
       try store.execute("PRAGMA journal_mode = OFF")
@@ -142,9 +172,8 @@ struct Adoption {
         try store.run("INSERT INTO store_property (name, value) VALUES ('deviceId', ?)", .text(deviceId))
       }
       _ = try NotificationStore.deviceId(store, .readWrite)
-      for (table, id) in syncedThrough where rows.layout.tables.contains(table) {
-        let sent = min(id, try rows.lastId(of: table))
-        try store.run("UPDATE upload_ledger SET sentThroughId = ? WHERE tableName = ?", .integer(sent), .text(table))
+      for (table, id) in cursors {
+        try store.run("UPDATE upload_ledger SET sentThroughId = ? WHERE tableName = ?", .integer(id), .text(table))
       }
     }
     passing(.copied)

@@ -33,8 +33,9 @@ struct PlaintextRows {
     try SchemaMigrator().migrate(store)
   }
 
-  /// The highest id that the table has given out.
+  /// The highest id that the table has given out; 0 where there is no such table.
   func lastId(of table: String) throws -> Int64 {
+    guard layout.tables.contains(table) else { return 0 }
     let last = try connection.integer("SELECT max(id) FROM \(table)") ?? 0
     guard layout.hasCounters else { return max(0, last) }
     let counter = "SELECT max(CAST(seq AS INTEGER)) FROM sqlite_sequence WHERE lower(name) = ?"

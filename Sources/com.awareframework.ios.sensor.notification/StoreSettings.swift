@@ -66,10 +66,8 @@ package struct StoreSettings: @unchecked Sendable {
     let deviceId = config.deviceId.isEmpty ? CommonDeviceID.current : config.deviceId
     if config.plaintextStorePolicy == .adopt {
       do {
-        _ = try PlaintextStore.adopt(
-          at: path, key: key, deviceId: deviceId ?? publicSensor.deviceId, syncedThrough: publicSensor.syncedThrough,
-          hasReadableHeader: hasReadableHeader(key))
-        try adoptIntoGroup(path, key, deviceId ?? publicSensor.deviceId)
+        try adopt(at: path, key, deviceId ?? publicSensor.deviceId, report)
+        try adoptIntoGroup(path, key, deviceId ?? publicSensor.deviceId, report)
       } catch let error as DatabaseError where FileSystem.size(path) > 0 && !PlaintextStore.isPlaintext(at: path) {
         // The encrypted store is there, and only the plaintext's end is not: no reason to lose records.
         report(error)
@@ -111,13 +109,24 @@ package struct StoreSettings: @unchecked Sendable {
   }
 
   /// The public sensor knows no groups: its store stands in the app's own folder.
-  private func adoptIntoGroup(_ path: String, _ key: EncryptionKey, _ deviceId: String?) throws {
+  private func adoptIntoGroup(
+    _ path: String, _ key: EncryptionKey, _ deviceId: String?, _ report: (DatabaseError) -> Void
+  ) throws {
     guard group != nil, !config.dbPath.hasPrefix("/") else { return }
     let old = try StoreLocation.path(config.dbPath)
     guard PlaintextStore.needsAdoption(at: old) else { return }
-    _ = try PlaintextStore.adopt(
-      at: old, into: path, key: key, deviceId: deviceId, syncedThrough: publicSensor.syncedThrough,
-      hasReadableHeader: hasReadableHeader(key))
+    try adopt(at: old, into: path, key, deviceId, report)
+  }
+
+  /// With the public sensor's cursors. One that is of another file is no reason to lose records, and is reported.
+  private func adopt(
+    at source: String, into destination: String? = nil, _ key: EncryptionKey, _ deviceId: String?,
+    _ report: (DatabaseError) -> Void
+  ) throws {
+    let adopted = try PlaintextStore.adopt(
+      at: source, into: destination, key: key, deviceId: deviceId, syncedThrough: publicSensor.syncedThrough,
+      ignoringForeignCursors: true, hasReadableHeader: hasReadableHeader(key))
+    adopted?.ignoredCursors.forEach(report)
   }
 
   /// A store from before the group was configured stands in the app's own folder: it moves, with all that waits beside it.

@@ -40,6 +40,18 @@ import Testing
     #expect(status["pending"] as? [String: Int] == pending)
   }
 
+  @Test func aCursorOfAnotherFileIsRefused() throws {
+    try PublicSensor.make(study.database)
+    let before = study.folder.contents
+    let result = try study.run("encrypt", "--synced-through", "ios_notification=13")
+    #expect(result.status == 1 && result.output.isEmpty)
+    for part in ["ios_notification is 13,", "largest id", "is 12,", "belongs to another file"] {
+      #expect(result.errors.contains(part), "\(result.errors)")
+    }
+    #expect(study.folder.contents == before)
+    #expect(try study.run("encrypt", "--synced-through", "ios_notification=12").status == 0)
+  }
+
   @Test func whatIsEncryptedAlreadyIsNothingToDo() throws {
     try study.run("init")
     let before = study.folder.contents

@@ -103,14 +103,47 @@ import Testing
 
   @Test func cursorAndDeviceIdAreTakenOver() throws {
     try PublicSensor.make(path)
-    // A row that was deleted counts: 12 was the last id given out. 500 never was.
-    let report = try adopt("given", ["ios_notification": 12, "ios_silent_push": 500])
+    // A row that was deleted counts: 12 was the last id given out.
+    let report = try adopt("given", ["ios_notification": 12, "ios_silent_push": 1])
     #expect(report?.deviceId == "given")
     #expect(try NotificationStore(.init(path: path, key: Keys.raw)).deviceId == "given")
     let sent = "SELECT sentThroughId FROM upload_ledger WHERE tableName = "
     #expect(try value(sent + "'ios_notification'") == 12)
     #expect(try value(sent + "'ios_silent_push'") == 1)
     #expect(try value(sent + "'ios_notification_token'") == 0)
+  }
+
+  /// It belongs to another file, and would mark rows as sent that never were.
+  @Test(arguments: [
+    ("ios_notification", Int64(13), Int64(12)), ("ios_silent_push", 2, 1), ("ios_notification_token", .max, 1),
+  ])
+  func aCursorBeyondTheLastIdIsRefusedOrCountsAs0(table: String, id: Int64, last: Int64) throws {
+    try PublicSensor.make(path)
+    let before = folder.contents
+    var error: DatabaseError?
+    do { _ = try adopt(nil, [table: id]) } catch let failure as DatabaseError { error = failure }
+    #expect(error?.code == .foreignCursor)
+    for part in ["\(table) is \(id),", "largest id", "is \(last),"] { #expect(error?.message.contains(part) == true) }
+    #expect(folder.contents == before)
+    let report = try #require(
+      try PlaintextStore.adopt(at: path, key: Keys.raw, syncedThrough: [table: id], ignoringForeignCursors: true))
+    #expect(report.ignoredCursors.map(\.code) == [.foreignCursor])
+    #expect(try value("SELECT sum(sentThroughId) FROM upload_ledger") == 0)
+  }
+
+  /// A file without AUTOINCREMENT has no counters, and need not have all tables.
+  @Test func withoutCountersTheLargestIdCounts() throws {
+    let tables = try Fixture.text("v1_rows.sql").split(separator: ";").filter { $0.contains("\"ios_notification\"") }
+    let sql = try #require(tables.first).replacingOccurrences(of: " AUTOINCREMENT", with: "")
+    let row = "INSERT INTO ios_notification VALUES (4, 1, 'd', '', 0, 'iOS', 1, '', '', '', '', '', '', 0, '', 0)"
+    for (table, id, isTaken) in [("ios_notification", Int64(4), true), ("ios_notification", 5, false)]
+      + [("ios_silent_push", 0, true), ("ios_silent_push", 1, false)]
+    {
+      try PublicSensor.run(path, sql, row)
+      let code = Keys.error { _ = try adopt(nil, [table: id]) }
+      #expect(code == (isTaken ? nil : .foreignCursor), "\(table) \(id)")
+      unlink(path)
+    }
   }
 
   @Test func theDeviceIdIsThatOfTheNewestRowWithOne() throws {
@@ -131,7 +164,7 @@ import Testing
 
   @Test func missingTablesAndRowsAreNoObstacle() throws {
     try PublicSensor.run(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (x); DROP TABLE t")
-    let report = try #require(try adopt(nil, ["ios_notification": 5]))
+    let report = try #require(try adopt(nil, ["ios_notification": 0]))
     #expect(report.counts.values.reduce(0, +) == 0 && UUID(uuidString: report.deviceId) != nil)
     #expect(try value("SELECT sum(sentThroughId) FROM upload_ledger") == 0)
     #expect(try NotificationStore(.init(path: path, key: Keys.raw)).deviceId == report.deviceId)

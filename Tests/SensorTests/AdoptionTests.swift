@@ -36,6 +36,23 @@ extension SensorTests {
       #expect(status.tables.map(\.count) == [4, 1, 1])
     }
 
+    @Test("sends everything where the public sensor's cursor is of another file, and reports that")
+    func foreignCursor() throws {
+      let cursor = "aware.sync.task.last_uploaded_id."
+      let defaults: [String: Any] = [cursor + "ios_notification": 13, cursor + "ios_silent_push": 1]
+      try PublicSensor.make(bench.path, isKilled: false)
+      var reported: [DatabaseError] = []
+      let settings = try StoreSettings(bench.config, publicSensor: .init { defaults[$0] })
+      try settings?.open { reported.append($0) }.close()
+      #expect(reported.map(\.code) == [.foreignCursor])
+      #expect(reported.first?.message.contains("ios_notification is 13,") == true)
+      let status = try StoreStatus(path: bench.path, key: try Keys.raw)
+      #expect(status.tables.map(\.pending) == [4, 1, 0])
+      // Not once more at the next opening.
+      try settings?.open { reported.append($0) }.close()
+      #expect(reported.count == 1)
+    }
+
     @Test("gives the store its records' device id, where there is no other") func ownDeviceId() throws {
       try PublicSensor.make(bench.path, isKilled: false)
       _ = bench.push()

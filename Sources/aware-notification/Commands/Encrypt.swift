@@ -15,7 +15,7 @@ enum Encrypt: Command {
     Option.store + [
       Option(
         name: "synced-through", value: "TABLE=ID", repeats: true,
-        help: "records of TABLE up to ID have been uploaded (once for each table)"),
+        help: "records of TABLE up to ID have been uploaded (once a table); refused when TABLE never had that ID"),
       Option(name: "device-id", value: "ID", help: "the store's device id (default: that of the newest record)"), .json,
     ]
 
