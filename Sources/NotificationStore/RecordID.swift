@@ -47,4 +47,11 @@ public enum RecordID {
       return String(decoding: text, as: UTF8.self)
     }
   }
+
+  /// The SQL condition that `recordId` is not a UUID in lower or upper case.
+  static let isMalformed: String = {
+    let digit = "[0-9a-f]"
+    let form = [8, 4, 4, 4, 12].map { String(repeating: digit, count: $0) }.joined(separator: "-")
+    return "NOT (typeof(recordId) = 'text' AND lower(recordId) GLOB '\(form)')"
+  }()
 }

@@ -6,7 +6,7 @@ extension Statement {
   /// - Throws: `corrupt` when it is not above `last`: in a damaged or forged file the tree of a table may lead back into
   ///   itself, and reading on would never end.
   @usableFromInline
-  func ascendingID(after last: Int64) throws -> Int64 {
+  package func ascendingID(after last: Int64) throws -> Int64 {
     let id = int64(at: 0)
     guard id > last else {
       throw DatabaseError(

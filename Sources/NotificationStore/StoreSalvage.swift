@@ -104,6 +104,13 @@ public struct StoreSalvage {
       }
     }
     let lostCursors = hasLedger ? try target.writeTransaction { try copyLedger(lastIds) } : []
+    if hasLedger {
+      // What the damaged store said and cannot be is not saved.
+      try target.writeTransaction {
+        _ = try UploadLedger.discardImpossible(on: target)
+        _ = try DeliveryReceiptQueue(target).discardImpossible(latest: .max)
+      }
+    }
     let hasAllProperties = hasLedger ? try target.writeTransaction { try copyProperties() } : true
     try migrator.migrate(target)
     return SalvageReport(

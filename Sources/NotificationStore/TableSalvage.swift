@@ -35,6 +35,7 @@ struct TableSalvage {
   }
 
   mutating func run() throws -> SalvageReport.Table {
+    try readOutermost()
     let isWhole = try readUp() || readDown()
     if !isWhole, try !readIndexed() {
       isExact = false
@@ -44,6 +45,12 @@ struct TableSalvage {
   }
 
   // MARK: From both ends
+
+  /// The two ids that lie on the bounds of all ranges and not in them. No store of ours has such rows.
+  private mutating func readOutermost() throws {
+    let query = "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE id = ?1"
+    for id in [Int64.min, .max] { _ = try source.forEachRow(query, .integer(id)) { try insert($0, id) } }
+  }
 
   /// - Returns: whether the end was reached.
   private mutating func readUp() throws -> Bool {
@@ -144,7 +151,8 @@ struct TableSalvage {
 
   private mutating func search() throws {
     // Where the last id is not known, no more than the file has room for.
-    let end = try lastId ?? (max(0, low) + Int64(source.connection.pageCount) * 64)
+    let room = Int64(try source.connection.pageCount) * 64
+    let end = lastId ?? (max(0, low) > .max - room ? .max : max(0, low) + room)
     if high == .max, end < .max {
       if lastId == nil { missing.insert(end + 1 ... .max) }
       high = max(end, low) + 1

@@ -2,8 +2,8 @@ import EncryptedSQLite
 
 /// The ledger's row of one table. Every call belongs inside a transaction.
 package struct UploadLedger {
-  private let connection: Connection
-  private let table: String
+  let connection: Connection
+  let table: String
 
   package init(_ table: String, _ connection: Connection) {
     self.table = table
@@ -12,38 +12,12 @@ package struct UploadLedger {
 
   // MARK: Reading
 
-  package func state() throws -> UploadState {
-    var state = UploadState()
-    try connection.forEachRow(
-      """
-      SELECT sentThroughId, attempts, notBefore, rowLimit, lastSent, lastError, lastErrorTime, idempotencyKey, firstId,
-        lastId, rowCount, digest, envelopeTime, encoderVersion, serverType, destination
-      FROM upload_ledger WHERE tableName = ?
-      """, .text(table)
-    ) { row in
-      state.sentThroughId = row.int64(at: 0)
-      state.attempts = row.int(at: 1)
-      state.notBefore = row.int64(at: 2)
-      state.rowLimit = row.isNull(at: 3) ? nil : row.int(at: 3)
-      state.lastSent = row.isNull(at: 4) ? nil : row.int64(at: 4)
-      state.lastError = row.isNull(at: 5) ? nil : row.string(at: 5)
-      state.lastErrorTime = row.isNull(at: 6) ? nil : row.int64(at: 6)
-      guard !row.isNull(at: 7) else { return }
-      state.batch = UploadBatch(
-        idempotencyKey: row.string(at: 7), firstId: row.int64(at: 8), lastId: row.int64(at: 9),
-        rowCount: row.int(at: 10), digest: row.withBlob(at: 11) { Array($0) }, envelopeTime: row.int64(at: 12),
-        encoderVersion: row.int(at: 13), serverType: row.string(at: 14), destination: row.string(at: 15))
-    }
-    return state
-  }
-
   /// Rows that wait to be sent.
   package func pending() throws -> Int {
-    let cursor = "ifnull((SELECT sentThroughId FROM upload_ledger WHERE tableName = ?1), 0)"
-    return Int(
+    Int(
       try connection.integer(
         """
-        SELECT (SELECT count(*) FROM \(table) WHERE id > \(cursor) AND \(Self.isNotSetAside(table)))
+        SELECT (SELECT count(*) FROM \(table) WHERE id > \(Self.cursor(table)) AND \(Self.isNotSetAside(table)))
           + (SELECT count(*) FROM upload_quarantine WHERE tableName = ?1 AND isRequeued = 1)
         """, .text(table)) ?? 0)
   }
@@ -54,10 +28,22 @@ package struct UploadLedger {
     Int(
       try connection.integer(
         """
-        SELECT max(0, ifnull((SELECT max(id) FROM \(table)), 0)
-            - ifnull((SELECT sentThroughId FROM upload_ledger WHERE tableName = ?1), 0))
+        SELECT max(0, ifnull((SELECT max(id) FROM \(table)), 0) - \(Self.cursor(table)))
           + (SELECT count(*) FROM upload_quarantine WHERE tableName = ?1 AND isRequeued = 1)
         """, .text(table)) ?? 0)
+  }
+
+  /// The SQL expression of the largest id that `table`, one of the store's own, has given out.
+  static func largestId(_ table: String) -> String {
+    "max(ifnull((SELECT max(id) FROM \(table)), 0), "
+      + "ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name = '\(table)' AND typeof(seq) = 'integer'), 0))"
+  }
+
+  /// The SQL expression of the id through which the rows of `table`, one of the store's own, were sent: 0 where the ledger
+  /// says what cannot be.
+  static func cursor(_ table: String) -> String {
+    "ifnull((SELECT sentThroughId FROM upload_ledger WHERE tableName = '\(table)' AND typeof(sentThroughId) = 'integer' "
+      + "AND sentThroughId BETWEEN 0 AND \(largestId(table))), 0)"
   }
 
   /// The SQL condition that a row of `table`, one of the store's own, was not set aside.
@@ -73,9 +59,9 @@ package struct UploadLedger {
     """
   }
 
-  /// The query of one row, whether it was set aside or not.
+  /// The query of one row, whether it was set aside or not: its id is `?1` and `?2`.
   package static func queryOfRow(_ table: String, columns: [String]) -> String {
-    "SELECT id, \(columns.joined(separator: ", ")) FROM \(table) WHERE id > ?1 AND id <= ?2 LIMIT ?3"
+    "SELECT id, \(columns.joined(separator: ", ")) FROM \(table) WHERE id BETWEEN ?1 AND ?2 LIMIT ?3"
   }
 
   // MARK: A batch's life
@@ -114,7 +100,7 @@ package struct UploadLedger {
     }
     try connection.run(
       """
-      UPDATE upload_ledger SET sentThroughId = max(sentThroughId, ?2), attempts = 0, notBefore = 0, lastSent = ?3,
+      UPDATE upload_ledger SET sentThroughId = max(\(Self.cursor(table)), ?2), attempts = 0, notBefore = 0, lastSent = ?3,
         lastError = NULL, lastErrorTime = NULL WHERE tableName = ?1
       """, .text(table), .integer(batch.lastId), .integer(now))
     try discard()
@@ -139,11 +125,11 @@ package struct UploadLedger {
   ///
   /// - Parameter notBefore: when to try again, in Unix milliseconds; 0 leaves that open.
   package func fail(_ text: String, notBefore: Int64, now: Int64) throws {
+    let attempts = min(Int64(try state().attempts), Self.attempts.upperBound - 1) + 1
     try connection.run(
       """
-      UPDATE upload_ledger SET attempts = attempts + 1, notBefore = ?2, lastError = ?3, lastErrorTime = ?4
-      WHERE tableName = ?1
-      """, .text(table), .integer(notBefore), .text(text), .integer(now))
+      UPDATE upload_ledger SET attempts = ?5, notBefore = ?2, lastError = ?3, lastErrorTime = ?4 WHERE tableName = ?1
+      """, .text(table), .integer(max(0, notBefore)), .text(text), .integer(now), .integer(attempts))
   }
 
   /// The most rows in a batch from now on; nil for what the settings say.
@@ -204,7 +190,7 @@ package struct UploadLedger {
     try connection.run(
       """
       DELETE FROM upload_quarantine WHERE tableName = ?1 AND isRequeued = 1 AND (rowId NOT IN (SELECT id FROM \(table))
-        OR rowId > (SELECT sentThroughId FROM upload_ledger WHERE tableName = ?1 AND idempotencyKey IS NULL))
+        OR rowId < 1 OR rowId > (SELECT sentThroughId FROM upload_ledger WHERE tableName = ?1 AND idempotencyKey IS NULL))
       """, .text(table))
     return try connection.integer(
       """

@@ -25,6 +25,10 @@ public struct SyncReport: Sendable {
 
   public internal(set) var tables: [Table] = []
 
+  /// What the upload ledger said that cannot be, as another program with the key may have written it, and that was
+  /// discarded, a sentence each. Without content.
+  public internal(set) var discarded: [String] = []
+
   /// Delivery receipts that were sent.
   public internal(set) var receipts = 0
   /// Why receipts still wait.

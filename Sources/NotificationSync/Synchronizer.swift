@@ -71,10 +71,12 @@ public final class Synchronizer: Sendable {
 
   private func run(_ force: Bool, _ progress: (@Sendable (Double) -> Void)?) async throws -> SyncReport {
     let lease = UploadLease(holder: UUID().uuidString)
-    let pending = try await begin(lease)
+    let (pending, discarded) = try await begin(lease)
+    for what in discarded { log.write(.error, what) }
     let heartbeat = Task { try await keep(lease) }
     do {
-      let report = try await send(force, lease, SyncProgress(total: pending, tell: progress))
+      var report = try await send(force, lease, SyncProgress(total: pending, tell: progress))
+      report.discarded = discarded
       heartbeat.cancel()
       try? await record { try lease.release($0) }
       return report
@@ -142,10 +144,12 @@ public final class Synchronizer: Sendable {
 
   // MARK: The lease
 
-  /// - Returns: how many ids wait; no integer, which those of two tables may be too many for.
-  private func begin(_ lease: UploadLease) async throws -> Double {
+  /// - Returns: how many ids wait (no integer, which those of two tables may be too many for), and what the ledger said
+  ///   that cannot be.
+  private func begin(_ lease: UploadLease) async throws -> (pending: Double, discarded: [String]) {
     let now = clock.now()
     let duration = leaseMilliseconds
+    let latest = now + Int64(settings.backoff.longest * 1000)
     return try await record { connection in
       if let expires = try lease.take(connection, now: now, duration: duration) {
         throw SyncError(
@@ -153,7 +157,13 @@ public final class Synchronizer: Sendable {
           "another process syncs this store now: leave it to that one, or try again in \((expires - now) / 1000 + 1) seconds"
         )
       }
-      return try UploadTable.all.reduce(0) { try $0 + Double(UploadLedger($1.name, connection).pendingIds()) }
+      var discarded = try UploadLedger.discardImpossible(on: connection)
+      if try DeliveryReceiptQueue(connection).discardImpossible(latest: latest) {
+        discarded.append("delivery receipts hold impossible values")
+      }
+      let pending = try UploadTable.all.reduce(0) { try $0 + Double(UploadLedger($1.name, connection).pendingIds()) }
+      let hint = "it was discarded, for no sync writes that; keep other programs from writing to the upload ledger"
+      return (pending, discarded.map { "\($0): \(hint)" })
     }
   }
 

@@ -89,7 +89,7 @@ struct TableSync {
       case .resend(let batch):
         let isRequeued = batch.firstId <= state.sentThroughId
         let encoded = try await encode(
-          isRequeued ? .row(batch.firstId) : .between(batch.firstId - 1, batch.lastId), batch.rowCount,
+          isRequeued ? .row(batch.firstId) : .between(batch.firstId, batch.lastId), batch.rowCount,
           time: batch.envelopeTime)
         if encoded.digest == batch.digest {
           log(.verbose, "sending rows \(batch.firstId) to \(batch.lastId) again")
@@ -162,11 +162,13 @@ struct TableSync {
 
   private func encode(_ selection: Selection, _ rowLimit: Int, time: Int64? = nil) async throws -> Encoded {
     let columns = synchronizer.target.format.columns(of: table)
-    let (sql, after, through): (String, Int64, Int64) =
+    let (sql, start, through): (String, Int64, Int64) =
       switch selection {
       case .after(let id): (UploadLedger.query(table.name, columns: columns), id, .max)
-      case .between(let after, let last): (UploadLedger.query(table.name, columns: columns), after, last)
-      case .row(let id): (UploadLedger.queryOfRow(table.name, columns: columns), id - 1, id)
+      case .between(let first, let last):
+        // A batch begins with an id of 1 or more.
+        (UploadLedger.query(table.name, columns: columns), max(1, first) - 1, last)
+      case .row(let id): (UploadLedger.queryOfRow(table.name, columns: columns), id, id)
       }
     // What was sent once is built again whole, whatever the limit is now.
     let byteLimit = time == nil ? synchronizer.settings.byteLimit : .max
@@ -178,13 +180,14 @@ struct TableSync {
       let encoder = BatchEncoder(
         format, table: table, columns: columns, deviceId: deviceId, time: time, byteLimit: byteLimit)
       try connection.withStatement(sql) { row in
-        row.bind(after, at: 1)
+        row.bind(start, at: 1)
         row.bind(through, at: 2)
         row.bind(Int64(rowLimit), at: 3)
         var seen = 0
+        var id = Int64.min
         while try row.step() {
           seen += 1
-          let id = row.int64(at: 0)
+          id = try row.ascendingID(after: id)
           let outcome = encoder.add(row)
           if outcome == .full {
             encoded.isFull = true

@@ -40,8 +40,11 @@ extension NotificationSensor {
       // A store handle of its own: the sensor's may be closed and opened meanwhile.
       let store = try await sensor.value.openSecondStore()
       defer { try? store.close() }
-      return try await Synchronizer(store, settings.sync(deviceIdOfStore: store.deviceId), log: log)
+      let report = try await Synchronizer(store, settings.sync(deviceIdOfStore: store.deviceId), log: log)
         .sync(force: force, progress: progress)
+      // Once, however many calls joined the sync.
+      for fault in report.ledgerFaults { sensor.value.onCallbackQueue { sensor.value.tell(fault) } }
+      return report
     }
     Task {
       let result = await task.result.mapError { DatabaseError(describing: $0) }
@@ -104,6 +107,10 @@ extension NotificationSensor {
 }
 
 extension SyncReport {
+  fileprivate var ledgerFaults: [AwareNotificationError] {
+    discarded.map { AwareNotificationError(.ledgerChanged, $0) }
+  }
+
   /// Set where an earlier failure asks to wait, and nothing else went wrong.
   fileprivate var waiting: AwareNotificationError? {
     tables.lazy.compactMap(\.waitsUntil).first.map { until in

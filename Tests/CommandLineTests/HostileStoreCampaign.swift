@@ -26,6 +26,77 @@ import Testing
     }
   }
 
+  private static let columns = [
+    "upload_ledger": [
+      "tableName", "sentThroughId", "idempotencyKey", "firstId", "lastId", "rowCount", "digest", "envelopeTime",
+      "encoderVersion", "serverType", "destination", "attempts", "notBefore", "rowLimit", "lastSent", "lastError",
+      "lastErrorTime",
+    ],
+    "upload_quarantine": ["rowId", "tableName", "reason", "since", "isRequeued"],
+    "delivery_receipt": ["id", "recordId", "notificationId", "receivedAt", "attempts", "notBefore"],
+    "upload_lease": ["id", "holder", "expires"],
+    "sqlite_sequence": ["name", "seq"],
+    "ios_notification": ["id"] + NotificationData.columns + NotificationData.writeOnlyColumns,
+    "ios_silent_push": ["id"] + SilentPushData.columns,
+  ]
+
+  /// SQL of a value that a column may hold all the same.
+  private func value(using random: inout SeededGenerator) -> String {
+    let values = [
+      "-9223372036854775808", "9223372036854775807", "\(Int64.random(in: .min ... .max, using: &random))",
+      "\(Int.random(in: -3...30, using: &random))", "1e300", "-0.5", "''", "'words'", "x''", "zeroblob(32)",
+      "CAST(x'ff' AS TEXT)", "NULL",
+    ]
+    return values[Int.random(in: 0..<values.count, using: &random)]
+  }
+
+  @Test("Whatever the rows say, every command ends with 0 or 1, and a sync leaves a ledger that is sound")
+  func values() throws {
+    try Campaign.run(keeping: study.folder) {
+      try study.run("record", input: Study.pushes(20))
+      let original = try #require(FileManager.default.contents(atPath: study.database))
+      let server = try UploadingStudy.server(.acknowledge)
+      let options = try HostileStoreTests.syncOptions(study, server)
+      var random = SeededGenerator(seed: 29)
+      let count = Campaign.count(6)
+      for round in 0..<count {
+        try original.write(to: URL(fileURLWithPath: study.database))
+        let raw = RawSQLite(study.database, key: try Keys.raw)
+        raw.execute(
+          """
+          INSERT INTO upload_quarantine VALUES ('ios_notification', 3, 'reason', 1, 0), ('ios_notification', 4, '', 1, 1);
+          INSERT INTO delivery_receipt SELECT id, recordId, '', 1, 0, 0 FROM ios_notification WHERE id < 4;
+          REPLACE INTO upload_lease VALUES (1, 'other', 1);
+          """)
+        let tables = ["upload_ledger", "upload_quarantine", "delivery_receipt", "upload_lease", "sqlite_sequence"]
+        var changes: [String] = []
+        for table in tables + [
+          "ios_notification", "ios_silent_push", "upload_ledger", "upload_ledger",
+        ] {
+          let known = Self.columns[table] ?? []
+          for _ in 0..<Int.random(in: 0...4, using: &random) {
+            let column = known[Int.random(in: 0..<known.count, using: &random)]
+            let row = "(SELECT \(known[0]) FROM \(table) ORDER BY random() LIMIT 1)"
+            let one = Bool.random(using: &random) ? " WHERE \(known[0]) = \(row)" : ""
+            changes.append("UPDATE OR IGNORE \(table) SET \(column) = \(value(using: &random))\(one)")
+          }
+        }
+        for change in changes { raw.execute(change) }
+        raw.close()
+        let text = Comment(rawValue: "round \(round): " + changes.joined(separator: "; "))
+        for command in ["verify", "status", "list", "export", "requeue", "sync", "sync"] {
+          let result = try study.run(command, with: command == "sync" ? options : [])
+          try #require([0, 1].contains(result.status), text)
+        }
+        let faults = try StoreVerification(path: study.database, key: Keys.raw).checks.filter { $0.name == "ledger" }
+          .flatMap(\.faults)
+        try #require(faults == [], text)
+        for suffix in ["", "-wal", "-shm"] { unlink(study.database + suffix) }
+      }
+      Campaign.report("\(count) stores with impossible values: no command ended by a signal")
+    }
+  }
+
   @Test("Whatever the pages say, every command ends with 0 or 1, and what is salvaged is a sound file")
   func nonsense() throws {
     try Campaign.run(keeping: study.folder) {

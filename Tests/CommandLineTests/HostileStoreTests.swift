@@ -53,6 +53,38 @@ import Testing
     #expect(study.folder.contents["study.db"] == before)
   }
 
+  @Test(
+    "A ledger that cannot be stops no command: sync says what it discards, and sends every row",
+    arguments: [
+      "sentThroughId = -9223372036854775808", "sentThroughId = 9223372036854775807", "sentThroughId = 'words'",
+      "firstId = -9223372036854775808, lastId = 1, rowCount = 1", "firstId = 2, lastId = 1, rowCount = 1",
+      "firstId = 1, lastId = 9223372036854775807, rowCount = 9223372036854775807",
+      "attempts = 9223372036854775807", "notBefore = 9223372036854775807, lastSent = 9223372036854775807",
+      "lastSent = -9223372036854775808, lastErrorTime = -9223372036854775808, rowLimit = -9223372036854775808",
+    ])
+  func ledger(values: String) throws {
+    try change(
+      """
+      UPDATE upload_ledger SET idempotencyKey = 'k', digest = x'', envelopeTime = 1, encoderVersion = 1,
+        serverType = 'rows', destination = 'd', firstId = 1, lastId = 1, rowCount = 1;
+      UPDATE upload_ledger SET \(values);
+      INSERT INTO upload_quarantine VALUES ('ios_notification', -9223372036854775808, 'reason', 1, 1);
+      INSERT INTO delivery_receipt VALUES (9223372036854775807, x'00', 'n', 1, 9223372036854775807, -1);
+      """)
+    #expect(try study.run("verify").status == 1)
+    for command in ["status", "list", "export"] { #expect(try study.run(command).status == 0, "\(command)") }
+    #expect(try study.run("status", "--json").status == 0)
+    let server = try UploadingStudy.server(.acknowledge)
+    let options = try Self.syncOptions(study, server)
+    #expect(try study.run("sync", with: options + ["--dry-run"]).status == 0)
+    let synced = try study.run("sync", with: options)
+    #expect(synced.status == 0 && synced.errors.contains("ios_notification: "), "\(synced.errors)")
+    #expect(synced.errors.contains("discarded") && synced.output.contains("ios_notification: 20 sent, 0 waiting"))
+    #expect(try study.run("verify").status == 0)
+    let again = try study.run("sync", with: options)
+    #expect(again.status == 0 && again.errors.isEmpty)
+  }
+
   @Test("Huge values take memory for themselves, not for a page of them")
   func hugeValues() throws {
     try change("UPDATE ios_notification SET body = printf('%.*c', 2000000, 'x') WHERE id <= 12")
@@ -72,7 +104,18 @@ import Testing
   private func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
   private func bytes(_ page: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: page >> (24 - 8 * $0)) } }
 
+  /// The options of a sync with a server that takes everything.
+  static func syncOptions(_ study: Study, _ server: ScriptedServer) throws -> [String] {
+    [
+      "--host", "localhost:\(server.port)", "--ca", try TestAuthority.shared.authority.certificate,
+      "--study-key-file", study.folder.write("upload.key", UploadingStudy.studyKey + "\n"),
+    ]
+  }
+
   private func expectEnds() throws {
+    let server = try UploadingStudy.server(.acknowledge)
+    let synced = try study.run("sync", with: Self.syncOptions(study, server))
+    #expect(synced.status == 1 && synced.errors.contains("damaged"), "\(synced.errors)")
     for command in ["list", "export", "verify"] {
       let result = try study.run(command)
       #expect(result.status == 1, "\(command)")

@@ -105,6 +105,28 @@ import Testing
     #expect(try StoreVerification(path: saved, key: key).isSound)
   }
 
+  @Test("Rows with the smallest and the largest id there are, and a ledger that cannot be, come out sound")
+  func extremes() throws {
+    _ = try SampleStore(path, key: Keys.raw, pages: 60)
+    let raw = RawSQLite(path, key: try Keys.raw)
+    let changes = raw.execute(
+      """
+      UPDATE ios_silent_push SET id = 9223372036854775807 WHERE id = 2;
+      UPDATE ios_silent_push SET id = -9223372036854775808 WHERE id = 1;
+      UPDATE ios_notification SET id = 9223372036854775806 WHERE id = 1;
+      UPDATE upload_ledger SET attempts = 9223372036854775807, notBefore = -1, firstId = -9223372036854775808;
+      INSERT INTO upload_quarantine VALUES ('ios_notification', -9223372036854775808, x'00', 'words', 7);
+      UPDATE delivery_receipt SET attempts = x'', recordId = 'none' WHERE id = 1;
+      """)
+    #expect(changes == 0)
+    let counts = ["ios_notification", "ios_silent_push"].map { raw.integer("SELECT count(*) FROM \($0)") }
+    raw.execute("DELETE FROM sqlite_sequence")
+    raw.close()
+    let report = try StoreSalvage.salvage(path, into: saved, key: Keys.raw)
+    #expect(report.tables.filter { ["ios_notification", "ios_silent_push"].contains($0.name) }.map(\.saved) == counts)
+    #expect(try StoreVerification(path: saved, key: Keys.raw).isSound)
+  }
+
   @Test("Interrupted at whatever question, it leaves nothing")
   func interrupted() throws {
     let store = try SampleStore(path, key: Keys.raw, pages: 100)

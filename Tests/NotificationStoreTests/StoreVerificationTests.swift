@@ -140,7 +140,7 @@ import Testing
       "DELETE FROM upload_ledger WHERE tableName = 'ios_silent_push'",
       "INSERT INTO upload_ledger (tableName) VALUES ('other')", "UPDATE delivery_receipt SET attempts = -1",
       "UPDATE delivery_receipt SET recordId = 'x' WHERE id = 1", "UPDATE store_property SET value = ''",
-      "UPDATE upload_ledger SET idempotencyKey = 'k', digest = x'00', envelopeTime = 1, encoderVersion = 1, "
+      "UPDATE upload_ledger SET idempotencyKey = 'k', digest = zeroblob(32), envelopeTime = 1, encoderVersion = 1, "
         + "serverType = 's', destination = 'd', rowCount = 1, firstId = sentThroughId + 2, lastId = sentThroughId + 1",
     ])
   func senselessLedgers(change: String) throws {
@@ -154,7 +154,7 @@ import Testing
   func soundBatch() throws {
     _ = try SampleStore(path, key: Keys.raw, pages: 40)
     try RawSQLite(path, key: Keys.raw).execute(
-      "UPDATE upload_ledger SET idempotencyKey = 'k', digest = x'00', envelopeTime = 1, encoderVersion = 1, "
+      "UPDATE upload_ledger SET idempotencyKey = 'k', digest = zeroblob(32), envelopeTime = 1, encoderVersion = 1, "
         + "serverType = 's', destination = 'd', rowCount = 1, firstId = sentThroughId + 1, lastId = sentThroughId + 1")
     #expect(try verify().isSound)
   }

@@ -21,7 +21,8 @@ import Testing
   private func batch(_ rows: ClosedRange<Int64>, count: Int? = nil) -> UploadBatch {
     UploadBatch(
       idempotencyKey: "key", firstId: rows.lowerBound, lastId: rows.upperBound, rowCount: count ?? rows.count,
-      digest: [1, 2, 3], envelopeTime: 5, encoderVersion: 1, serverType: "rows", destination: "there")
+      digest: [UInt8](repeating: 3, count: 32), envelopeTime: 5, encoderVersion: 1, serverType: "rows",
+      destination: "there")
   }
 
   private var ids: [Int64] { get throws { try store.silentPushes.page(limit: 100).compactMap(\.id) } }

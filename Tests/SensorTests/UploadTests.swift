@@ -45,6 +45,23 @@ extension SensorTests {
       withExtendedLifetime(listener) {}
     }
 
+    @Test("What the ledger says and cannot be is reported once, and everything is sent") func ledger() throws {
+      let receiver = try UploadBench.receiver()
+      let upload = try UploadBench(receiver)
+      let raw = RawSQLite(upload.bench.path, key: try Keys.raw)
+      #expect(raw.execute("UPDATE upload_ledger SET sentThroughId = -9223372036854775808") == 0)
+      raw.close()
+      upload.completion {
+        $0.sync()
+        $0.sync(force: true)
+      }
+      #expect(eventually { upload.completions.snapshot.count == 2 })
+      #expect(upload.completions.snapshot.allSatisfy { $0 == .init(isComplete: true, code: nil) })
+      #expect(upload.bench.observer.errors.snapshot.map(\.code) == [.ledgerChanged, .ledgerChanged, .ledgerChanged])
+      #expect(upload.bench.observer.errors.snapshot[2].message.hasPrefix("ios_silent_push: the cursor"))
+      #expect(receiver.distinctRecordIds(in: "ios_silent_push") == 3)
+    }
+
     @Test("A sync that runs is joined: one set of requests, a completion for each call") func joined() throws {
       let server = try UploadBench.server(.acknowledge.with { $0.delay = 0.5 }, .acknowledge)
       let upload = try UploadBench(server)

@@ -41,6 +41,7 @@ enum Sync: Command {
 
   /// What stood in the way, once each: where nobody can be reached, all tables have the same to say.
   private static func tell(_ report: SyncReport) {
+    for what in report.discarded { Output.error(what) }
     var told: [String] = []
     for table in report.tables {
       guard let error = table.error, !told.contains(error.message) else { continue }
@@ -94,7 +95,10 @@ enum Sync: Command {
       object["errorCode"] = table.error?.code.rawValue
       return (table.name, object)
     }
-    return ["complete": report.isComplete, "sent": report.sent, "tables": Dictionary(uniqueKeysWithValues: tables)]
+    return [
+      "complete": report.isComplete, "sent": report.sent, "discarded": report.discarded,
+      "tables": Dictionary(uniqueKeysWithValues: tables),
+    ]
   }
 
   private static func text(_ report: SyncReport) -> String {
