@@ -13,25 +13,37 @@ extension NotificationStore {
 
   /// Whether every record of the store at `other` is in the one at `path`, by its identity.
   package static func holdsAll(_ path: String, of other: String, key: EncryptionKey) throws -> Bool {
-    let (store, other) = (try open(path, key), try open(other, key))
-    defer {
-      try? store.close()
-      try? other.close()
-    }
-    return try tables.allSatisfy { table in
-      try other.database.read { source in
-        try store.database.read { target in
-          try target.withStatement("SELECT 1 FROM \(table) WHERE recordId = ?") { known in
-            var holds = true
-            try source.forEachRow("SELECT recordId FROM \(table)") { row in
-              guard holds else { return }
-              known.bind(row.string(at: 0), at: 1)
-              holds = try known.step()
-              known.reset()
-            }
-            return holds
+    let source = try Connection.open(other, key: key, options: .init(access: .readOnly))
+    defer { try? source.close() }
+    return try source.readTransaction { try holdsAll(path, of: source, key) }
+  }
+
+  private static func holdsAll(_ path: String, of source: Connection, _ key: EncryptionKey) throws -> Bool {
+    let store = try open(path, key)
+    defer { try? store.close() }
+    return try store.database.read { target in
+      try tables.allSatisfy { table in
+        try target.withStatement("SELECT 1 FROM \(table) WHERE recordId = ?") { known in
+          var holds = true
+          try source.forEachRow("SELECT recordId FROM \(table)") { row in
+            guard holds else { return }
+            known.bind(row.string(at: 0), at: 1)
+            holds = try known.step()
+            known.reset()
           }
+          return holds
         }
+      }
+    }
+  }
+
+  /// Removes the store at `old`, once no other connection can write to it and every record of it is in the one at `path`.
+  ///
+  /// - Throws: `busy`, `alreadyExists` when the other lacks a record, and what opening throws; nothing is removed then.
+  package static func remove(_ old: String, key: EncryptionKey, heldIn path: String) throws {
+    try Database.remove(old, key: key) { source in
+      guard try holdsAll(path, of: source, key) else {
+        throw DatabaseError(.alreadyExists, "\(old) has records that \(path) lacks, and stays: move it away")
       }
     }
   }

@@ -149,10 +149,12 @@ package struct StoreSettings: @unchecked Sendable {
           "the store in the app group is in use, and \(old) has records that it lacks: give that one a dbPath of its own, or "
             + "move it away"))
     }
-    for suffix in ["-wal", "-shm", ""] where unlink(old + suffix) != 0 && errno != ENOENT {
-      throw FileSystem.error("remove", old + suffix, errno)
+    do {
+      try NotificationStore.remove(old, key: key, heldIn: path)
+    } catch {
+      // In use, or written to since: it stays, and the next opening tries again.
+      report(DatabaseError(describing: error))
     }
-    try FileSystem.syncFolder(of: old)
   }
 
   /// Tells the extension what it needs to know.
