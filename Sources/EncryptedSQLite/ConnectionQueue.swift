@@ -16,29 +16,31 @@ public final class ConnectionQueue: @unchecked Sendable {
   private var isClosed = false
   /// Whether the key has opened the file before: from then on a key that does not fit is news about the file.
   private var hasOpened: Bool
+  /// The other queue of the same store. Its work may call this queue; this queue's work may not call it.
+  private let outer: ConnectionQueue?
 
   /// - Parameters:
   ///   - path: the file's path, for error texts.
+  ///   - outer: the store's other queue, whose work may call this one. Calls the other way round trap: two threads that
+  ///     nest in opposite orders would wait for each other.
   ///   - hasOpened: whether another queue has opened the file under the same key already.
   ///   - open: gives a new connection; called on the queue.
   public init(
-    label: String, path: String, hasOpened: Bool = false, open: @escaping @Sendable () throws -> Connection
+    label: String, path: String, inside outer: ConnectionQueue? = nil, hasOpened: Bool = false,
+    open: @escaping @Sendable () throws -> Connection
   ) {
     queue = DispatchQueue(label: label)
     self.path = path
+    self.outer = outer
     self.hasOpened = hasOpened
     openConnection = open
-    queue.setSpecific(key: Self.current, value: ObjectIdentifier(self))
   }
-
-  private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
   /// Runs `body` on the connection and waits for it.
   ///
   /// - Throws: what `body` throws; what opening throws; `keyChanged`, `fileReplaced`, `closed`.
   public func run<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    trapIfReentrant()
-    return try queue.sync { try perform(body) }
+    try enter { try perform(body) }
   }
 
   /// Runs `body` on the connection without blocking a thread. Cancelling the task interrupts the statement that runs.
@@ -51,8 +53,10 @@ public final class ConnectionQueue: @unchecked Sendable {
         queue.async {
           continuation.resume(
             with: Swift.Result {
-              try self.perform { connection in
-                try job.run(on: connection) { try body(connection) }
+              try CallChain.run(on: self, from: nil) {
+                try self.perform { connection in
+                  try job.run(on: connection) { try body(connection) }
+                }
               }
             })
         }
@@ -64,8 +68,7 @@ public final class ConnectionQueue: @unchecked Sendable {
 
   /// Closes the connection after the work that waits already. Further calls throw `closed`.
   public func close() throws {
-    trapIfReentrant()
-    try queue.sync {
+    try enter {
       isClosed = true
       try connection?.close()
       connection = nil
@@ -74,8 +77,7 @@ public final class ConnectionQueue: @unchecked Sendable {
 
   /// Closes the connection and calls `body`, while this queue opens none. The next work opens one.
   func withoutConnection<Result>(_ body: () throws -> Result) throws -> Result {
-    trapIfReentrant()
-    return try queue.sync {
+    try enter {
       guard !isClosed else { throw closedError }
       try connection?.close()
       connection = nil
@@ -85,10 +87,21 @@ public final class ConnectionQueue: @unchecked Sendable {
 
   private var closedError: DatabaseError { DatabaseError(.closed, "the store at \(path) was closed: open it again") }
 
-  private func trapIfReentrant() {
-    precondition(
-      DispatchQueue.getSpecific(key: Self.current) != ObjectIdentifier(self),
-      "this call is made inside the same store's own work: use the connection that was handed to it")
+  /// Runs `body` on the queue and waits for it, where that cannot be a wait without end.
+  private func enter<Result>(_ body: () throws -> Result) rethrows -> Result {
+    let chain = CallChain.current
+    var link = chain
+    while let current = link {
+      precondition(
+        current.queue !== self,
+        "this call is made inside the same store's own work: use the connection that was handed to it")
+      precondition(
+        current.queue.outer !== self,
+        "a write is made inside a read of the same store, which can wait forever: read inside the write, or write after "
+          + "the read")
+      link = current.caller
+    }
+    return try queue.sync { try CallChain.run(on: self, from: chain, body) }
   }
 
   private func perform<Result>(_ body: (Connection) throws -> Result) throws -> Result {
@@ -139,6 +152,43 @@ public final class ConnectionQueue: @unchecked Sendable {
 extension DatabaseError {
   /// The connection is of no more use: the file under it is not the one it opened.
   fileprivate var isAboutTheFile: Bool { code == .keyChanged || code == .fileReplaced }
+}
+
+/// The queues whose work a thread is in the middle of, the innermost first.
+///
+/// Kept for each thread: `DispatchQueue.getSpecific` knows the innermost queue only, and would not see through another
+/// queue of the caller's between two of them.
+private final class CallChain {
+  let queue: ConnectionQueue
+  let caller: CallChain?
+
+  private init(_ queue: ConnectionQueue, _ caller: CallChain?) {
+    self.queue = queue
+    self.caller = caller
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    precondition(pthread_key_create(&key, nil) == 0, "the process has no thread-specific key left")
+    return key
+  }()
+
+  /// The chain of the calling thread; nil where no work is under way.
+  static var current: CallChain? {
+    pthread_getspecific(key).map { Unmanaged<CallChain>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Calls `body`, the work of `queue`, for a caller with the chain `caller`.
+  static func run<Result>(
+    on queue: ConnectionQueue, from caller: CallChain?, _ body: () throws -> Result
+  ) rethrows -> Result {
+    let link = CallChain(queue, caller)
+    // `sync` runs the work on the caller's thread, as a rule.
+    let before = pthread_getspecific(key)
+    pthread_setspecific(key, Unmanaged.passUnretained(link).toOpaque())
+    defer { pthread_setspecific(key, before) }
+    return try withExtendedLifetime(link) { try body() }
+  }
 }
 
 /// One asynchronous piece of work, whose running statement can be interrupted from any thread.

@@ -2,8 +2,11 @@ import Foundation
 
 /// An encrypted database file: one connection that writes, and one that reads beside it.
 ///
-/// In the write-ahead log's mode readers do not wait for the writer, nor the writer for them. Safe to use from any
-/// thread; no transaction outlives a call.
+/// In WAL mode readers do not wait for the writer, nor the writer for them. Safe to use from any thread; no transaction
+/// outlives a call.
+///
+/// The work of a write may read. Every other call of the same database from inside its work traps, since two threads
+/// could wait for each other: a write inside a read, a write inside a write, a read inside a read.
 public final class Database: Sendable {
   /// The file's path, from the root on and without symbolic links.
   public let path: String
@@ -50,7 +53,7 @@ public final class Database: Sendable {
       return connection
     }
     // Not used before the writer has opened the file, below.
-    reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path, hasOpened: true) {
+    reader = ConnectionQueue(label: "EncryptedSQLite.reader", path: path, inside: writer, hasOpened: true) {
       var options = options
       options.access = .readOnly
       return try keys.open(path, options)
