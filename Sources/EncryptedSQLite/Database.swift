@@ -158,10 +158,12 @@ public final class Database: Sendable {
   /// The key that opened the file last.
   package var keyInForce: EncryptionKey { keys.current }
 
-  /// Ends all work and closes the file; the write-ahead log is folded in unless another process reads it.
+  /// Ends all work and closes the file; the WAL is checkpointed unless another process reads it. Both connections are
+  /// closed as far as they can be, also where one of them cannot.
   public func close() throws {
-    try reader.close()
+    let reading = Result { try reader.close() }
     try writer.close()
+    try reading.get()
   }
 }
 

@@ -120,6 +120,21 @@ import Testing
     #expect(folder.names == ["store"])
   }
 
+  @Test("Where the reader cannot be closed, the writer is; a second call closes the rest")
+  func closedInPart() throws {
+    let database = try SmallStore.open(path, Keys.raw)
+    try database.write(insert("one"))
+    var kept: Statement?
+    try database.read { try $0.withStatement("SELECT text FROM item") { kept = $0 } }
+    #expect(Keys.error { try database.close() } == .busy)
+    #expect(Keys.error { try database.write(insert("lost")) } == .closed)
+    #expect(kept != nil)
+    kept = nil
+    try database.close()
+    #expect(try SmallStore.texts(path, Keys.raw) == ["one"])
+    #expect(folder.names == ["store"])
+  }
+
   // MARK: Making
 
   @Test("What fails while a store is made leaves nothing")
