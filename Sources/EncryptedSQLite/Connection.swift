@@ -21,6 +21,8 @@ public final class Connection {
   private(set) var isProven = false
   private var isOpen = true
   private var statements: [String: Statement] = [:]
+  /// The innermost of ``withInterruption(every:_:during:)``.
+  var interruption: Interruption?
 
   /// Takes over `handle`, which ``close()`` or the last release closes.
   init(

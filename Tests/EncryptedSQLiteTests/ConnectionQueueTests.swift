@@ -212,6 +212,28 @@ private final class Log: @unchecked Sendable {
     #expect(rows == 3)
   }
 
+  @available(macOS 15, iOS 18, *)
+  @Test("A cancel is seen inside and after work that is bounded by itself", arguments: [true, false])
+  func cancelledAroundBoundedWork(isInside: Bool) async throws {
+    let steps = StepByStep()
+    let (entered, goOn) = (Gate(), Gate())
+    // Some seconds where nothing ends it, and more than what such a small file may take.
+    let long = Self.endless.replacing("1000000000", with: "30000000")
+    let task = steps.start {
+      try await queue.run { connection in
+        if !isInside { try connection.withBoundedWork {} }
+        entered.open()
+        goOn.pass()
+        return isInside ? try connection.withBoundedWork { try connection.integer(long) } : try connection.integer(long)
+      }
+    }
+    await entered.pass()
+    task.cancel()
+    goOn.open()
+    #expect(await error(task) == .cancelled)
+    #expect(try runOnThisThread { try $0.integer(Self.short) } == 20_000)
+  }
+
   // MARK: Closing
 
   @Test func closed() async throws {
