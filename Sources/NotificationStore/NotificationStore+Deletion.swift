@@ -38,40 +38,12 @@ extension NotificationStore {
 
   /// Deletes rows older than the configured age: those that were sent, and unsent ones only when configured so.
   ///
-  /// Called whenever the store is opened; an app that runs for weeks calls it from time to time.
+  /// A store does it by itself after it was opened and once an hour, in the background; this goes through all rows now,
+  /// a thousand at a time, between which other work of the store goes on.
   ///
   /// - Returns: how many rows were deleted.
   @discardableResult
   public func deleteExpired(now: Int64 = UnixTime.milliseconds()) throws -> Int {
-    guard let maximumAge = configuration.maximumAge else { return 0 }
-    let oldest = now - Int64(maximumAge * 1000)
-    return try Self.tables.reduce(0) { try $0 + deleteExpired($1, oldest) }
-  }
-
-  /// A thousand rows a transaction, so that nobody waits long for the write lock.
-  private func deleteExpired(_ table: String, _ oldest: Int64) throws -> Int {
-    let limit = configuration.deletesUnsentRows ? "9223372036854775807" : "sentThroughId"
-    let unsent = configuration.deletesUnsentRows ? "" : " AND \(UploadLedger.isNotSetAside(table))"
-    let expired = """
-      SELECT id FROM \(table) WHERE id > ?1 AND timestamp < ?2
-        AND id <= (SELECT \(limit) FROM upload_ledger WHERE tableName = '\(table)')\(unsent) ORDER BY id LIMIT 1000
-      """
-    var deleted = 0
-    var last: Int64 = 0
-    while true {
-      let ids = try database.read { connection in
-        var ids: [Int64] = []
-        try connection.forEachRow(expired, .integer(last), .integer(oldest)) { ids.append($0.int64(at: 0)) }
-        return ids
-      }
-      guard let newest = ids.last else { return deleted }
-      deleted += try database.write { connection in
-        try ids.reduce(0) {
-          try connection.run("DELETE FROM \(table) WHERE id = ?", .integer($1))
-          return $0 + connection.changes
-        }
-      }
-      last = newest
-    }
+    try Expiry(database, configuration)?.deleteAll(now: now) ?? 0
   }
 }

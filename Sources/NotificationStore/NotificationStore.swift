@@ -22,7 +22,8 @@ public final class NotificationStore: Sendable {
     /// ``EncryptedSQLite/Connection/Options/hasReadableHeader``.
     public var hasReadableHeader: Bool
     public var synchronous: Connection.Synchronous
-    /// Rows older than this, in seconds, are deleted once they are sent; nil keeps them.
+    /// Rows older than this, in seconds, are deleted once they are sent, in the background: after opening and once an hour.
+    /// Nil keeps them.
     public var maximumAge: TimeInterval?
     /// Whether `maximumAge` also deletes rows that were never sent.
     public var deletesUnsentRows: Bool
@@ -34,6 +35,9 @@ public final class NotificationStore: Sendable {
     package var isGuest = false
     /// Whether what waits in the spool is left there, as where another store is about to take this one's place.
     package var leavesSpool = false
+    package var expirySchedule = Expiry.Schedule()
+    /// Called after each run of the deletion by age: with the number of rows, or what stood in its way.
+    package var reportExpiry: @Sendable (Result<Int, DatabaseError>) -> Void = { _ in }
 
     public init(
       path: String, key: EncryptionKey, previousKey: EncryptionKey? = nil, access: Connection.Access = .readWrite,
@@ -64,6 +68,7 @@ public final class NotificationStore: Sendable {
   /// What waited beside the store and was taken in when it was opened for writing.
   public let spool: SpoolReport
   package let configuration: Configuration
+  private let expiry: Expiry?
   /// A thousand years, in seconds.
   private static let longestAge: TimeInterval = 1000 * 366 * 86_400
 
@@ -101,10 +106,12 @@ public final class NotificationStore: Sendable {
     silentPushes = Repository(database, deviceId: deviceId)
     guard configuration.access == .readWrite, !configuration.isGuest else {
       spool = SpoolReport()
+      expiry = nil
       return
     }
     spool = configuration.leavesSpool ? SpoolReport() : Self.spoolTakenIn(to: database, configuration, deviceId)
-    try deleteExpired()
+    expiry = Expiry(database, configuration)
+    expiry?.start()
   }
 
   /// Makes a new store at `path`: complete, or not at all.

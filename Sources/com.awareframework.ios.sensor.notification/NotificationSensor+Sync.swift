@@ -62,6 +62,8 @@ extension NotificationSensor {
           var configuration = store.configuration
           configuration.key = store.database.keyInForce
           configuration.previousKey = nil
+          // The sensor's own store sees to it.
+          configuration.maximumAge = nil
           return try NotificationStore(configuration)
         } finish: { result in
           if !answer.give(result), case .success(let store) = result { try? store.close() }

@@ -140,8 +140,19 @@ public class NotificationSensor: AwareSensor, @unchecked Sendable {
       guard let sensor = sensor.value.map({ Carried($0) }) else { return }
       sensor.value.onCallbackQueue { sensor.value.tell(error) }
     }
+    let expiryFailure = Locked<DatabaseError.Code?>(nil)
     let open: IntakeQueue.Opening = {
-      guard let store = try StoreSettings(configuration.snapshot)?.open(report: report) else { return nil }
+      guard var settings = try StoreSettings(configuration.snapshot) else { return nil }
+      settings.reportExpiry = { result in
+        // Once for each cause: it stays for hours, or is met at each opening.
+        let code = result.failure?.code
+        let isNews = expiryFailure.withLock { before in
+          defer { before = code }
+          return before != code
+        }
+        if let error = result.failure, isNews { report(error) }
+      }
+      let store = try settings.open(report: report)
       if let cipher = store.database.cipher, cipher.isOlderThanLibrary {
         log.write(
           "the store has the format of SQLCipher \(cipher.generation) and is used as it is; legacyCipherPolicy can upgrade it"

@@ -11,6 +11,8 @@ package struct StoreSettings: @unchecked Sendable {
   private let keys: ConfiguredKeys
   private let group: AppGroup?
   private let publicSensor: PublicSensorDefaults
+  /// Called after each deletion by age of the store that is opened.
+  var reportExpiry: @Sendable (Result<Int, DatabaseError>) -> Void = { _ in }
 
   /// - Parameter publicSensor: where the public sensor keeps its cursor and its device id.
   /// - Returns: nil when nothing is to be stored, by choice.
@@ -76,6 +78,7 @@ package struct StoreSettings: @unchecked Sendable {
     try moveIntoGroup(path, key, previous, report)
     var configuration = configuration(path, key, previous, deviceId)
     configuration.leavesSpool = leavingSpool
+    configuration.reportExpiry = reportExpiry
     var store = try NotificationStore(configuration)
     if store.database.cipher?.isOlderThanLibrary == true { store = try upgraded(store, key, report) }
     FileProtection.apply(to: path)

@@ -122,6 +122,7 @@ import Testing
     }
     try store.close()
     store = try open { $0.maximumAge = 9 * 86_400 }
+    try store.deleteExpired()
     #expect(try store.notifications.count() == 101)
     #expect(try store.notifications.page(limit: 1)[0].id == 2401)
     try store.close()
@@ -129,6 +130,7 @@ import Testing
       $0.maximumAge = 9 * 86_400
       $0.deletesUnsentRows = true
     }
+    try store.deleteExpired()
     #expect(try store.notifications.page(limit: 10).map(\.notificationId) == ["new"])
   }
 
