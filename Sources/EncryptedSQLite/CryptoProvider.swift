@@ -39,7 +39,7 @@ extension PlatformCrypto {
     [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
       let target = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(digest)[..<32])
       if bytes.withContiguousStorageIfAvailable({ sha256(UnsafeRawBufferPointer($0), into: target) }) == nil {
-        Array(bytes).withUnsafeBytes { sha256($0, into: target) }
+        SecureBytes.copy(bytes).withUnsafeBytes { sha256($0, into: target) }
       }
       count = 32
     }

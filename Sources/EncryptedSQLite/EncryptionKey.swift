@@ -34,7 +34,7 @@ public struct EncryptionKey: Sendable {
     if let key = try bytes.withContiguousStorageIfAvailable({ try Self(parsing: UnsafeRawBufferPointer($0)) }) {
       self = key
     } else {
-      self = try Array(bytes).withUnsafeBytes { try Self(parsing: $0) }
+      self = try SecureBytes.copy(bytes).withUnsafeBytes { try Self(parsing: $0) }
     }
   }
 

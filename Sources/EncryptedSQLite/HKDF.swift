@@ -12,22 +12,26 @@ package enum HKDF {
     return SecureBytes(count: count) { output in
       // Section 2.2: the salt is the HMAC's key.
       var pseudorandomKey = salt.withUnsafeBytes { PlatformCrypto.hmacSHA256(secret, key: $0) }
-      var block: [UInt8] = []
-      defer {
-        pseudorandomKey.withUnsafeMutableBytes { PlatformCrypto.wipe($0) }
-        block.withUnsafeMutableBytes { PlatformCrypto.wipe($0) }
-      }
-      var written = 0
-      var counter: UInt8 = 1
-      while written < count {
-        // Section 2.3: T(n) = HMAC(PRK, T(n-1) | info | n).
-        block = pseudorandomKey.withUnsafeBytes { key in
-          (block + info + [counter]).withUnsafeBytes { PlatformCrypto.hmacSHA256($0, key: key) }
+      defer { pseudorandomKey.withUnsafeMutableBytes { PlatformCrypto.wipe($0) } }
+      // Section 2.3: T(n) = HMAC(PRK, T(n-1) | info | n), where T(0) is empty.
+      withUnsafeTemporaryAllocation(byteCount: 32 + info.count + 1, alignment: 1) { message in
+        defer { PlatformCrypto.wipe(message) }
+        UnsafeMutableRawBufferPointer(rebasing: message[32...]).copyBytes(from: info)
+        var written = 0
+        var counter: UInt8 = 1
+        while written < count {
+          message[32 + info.count] = counter
+          let input = UnsafeRawBufferPointer(rebasing: message[(counter == 1 ? 32 : 0)...])
+          var block = pseudorandomKey.withUnsafeBytes { PlatformCrypto.hmacSHA256(input, key: $0) }
+          block.withUnsafeMutableBytes { block in
+            message.copyBytes(from: block)
+            let part = min(32, count - written)
+            UnsafeMutableRawBufferPointer(rebasing: output[written...]).copyBytes(from: block[..<part])
+            written += part
+            PlatformCrypto.wipe(block)
+          }
+          counter &+= 1
         }
-        let part = min(32, count - written)
-        for index in 0..<part { output[written + index] = block[index] }
-        written += part
-        counter &+= 1
       }
     }
   }

@@ -16,6 +16,29 @@ package final class SecureBytes: @unchecked Sendable {
     }
   }
 
+  /// A copy of `bytes`; what the copying needs besides is wiped.
+  package static func copy(_ bytes: some Sequence<UInt8>) -> SecureBytes {
+    let copy = bytes.withContiguousStorageIfAvailable { bytes in
+      SecureBytes(count: bytes.count) { $0.copyMemory(from: UnsafeRawBufferPointer(bytes)) }
+    }
+    if let copy { return copy }
+    // How many there are is known at their end only.
+    var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(64, bytes.underestimatedCount), alignment: 16)
+    defer { release(buffer) }
+    var count = 0
+    for byte in bytes {
+      if count == buffer.count {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * count, alignment: 16)
+        larger.copyMemory(from: UnsafeRawBufferPointer(buffer))
+        release(buffer)
+        buffer = larger
+      }
+      buffer[count] = byte
+      count += 1
+    }
+    return SecureBytes(count: count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+  }
+
   deinit { Self.release(buffer) }
 
   package var count: Int { buffer.count }

@@ -13,7 +13,7 @@ public struct SigningKey: Sendable {
   ///   - id: 1 to 255 printable ASCII characters.
   /// - Throws: `invalidSyncSettings`.
   public init(_ bytes: some Sequence<UInt8>, id: String) throws {
-    let copy = Array(bytes)
+    let copy = SecureBytes.copy(bytes)
     guard copy.count >= 32 else {
       throw SyncError(
         .invalidSyncSettings, "the signing key has \(copy.count) bytes: give 32 or more, random ones")
@@ -22,7 +22,7 @@ public struct SigningKey: Sendable {
       throw SyncError(
         .invalidSyncSettings, "the signing key's id is empty, too long or not plain ASCII: set syncSigningKeyId")
     }
-    self.bytes = SecureBytes(count: copy.count) { $0.copyBytes(from: copy) }
+    self.bytes = copy
     self.id = id
   }
 

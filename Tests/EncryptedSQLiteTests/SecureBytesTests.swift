@@ -4,56 +4,6 @@ import TestSupport
 import Testing
 
 #if os(Linux)
-  /// Reads this process's whole memory, as a core dump would hold it.
-  private enum OwnMemory {
-    /// How often `pattern`, each byte given inverted so that it is not itself a hit, occurs in writable memory.
-    static func count(inverted: [UInt8]) throws -> Int {
-      let size = 1 << 20
-      // A mapping of its own, left out of the search: it holds copies of what was read.
-      let window = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-      let buffer = UnsafeMutableRawBufferPointer(start: window, count: size)
-      defer { munmap(window, size) }
-      let own = UInt(bitPattern: buffer.baseAddress)
-      let memory = open("/proc/self/mem", O_RDONLY)
-      defer { close(memory) }
-      var found = 0
-      for line in try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n") {
-        let fields = line.split(separator: " ")
-        let ends = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-        guard fields[1].hasPrefix("rw"), ends.count == 2 else { continue }
-        var start = ends[0]
-        while start < ends[1] {
-          if (own..<own + UInt(size)).contains(start) {
-            start = own + UInt(size)
-            continue
-          }
-          var wanted = min(UInt(size), ends[1] - start)
-          if start < own { wanted = min(wanted, own - start) }
-          let count = pread(memory, buffer.baseAddress, Int(wanted), Int(start))
-          guard count > 0 else { break }
-          found += hits(UnsafeRawBufferPointer(rebasing: buffer[..<count]), inverted)
-          start += UInt(count)
-        }
-      }
-      return found
-    }
-
-    private static func hits(_ bytes: UnsafeRawBufferPointer, _ inverted: [UInt8]) -> Int {
-      var found = 0
-      var from = 0
-      while from < bytes.count,
-        let first = memchr(bytes.baseAddress! + from, Int32(~inverted[0]), bytes.count - from)
-      {
-        let at = first - UnsafeMutableRawPointer(mutating: bytes.baseAddress!)
-        if at + inverted.count <= bytes.count, inverted.indices.allSatisfy({ bytes[at + $0] == ~inverted[$0] }) {
-          found += 1
-        }
-        from = at + 1
-      }
-      return found
-    }
-  }
-
   @Suite(.enabled(if: !Campaign.isSanitized, "a sanitizer's shadow of the memory has terabytes of addresses"))
   struct SecureBytesTests {
     @Test("A key is in this process's memory once while it is held, and not at all after its release")
@@ -74,6 +24,44 @@ import Testing
           withExtendedLifetime(copy) {}
         }
         #expect(try OwnMemory.count(inverted: middle) == 0)
+      }
+    }
+
+    @Test("A key from bytes that are not side by side is in memory once too, and not at all after its release")
+    func wipedSequence() async {
+      await #expect(processExitsWith: .success) {
+        var generator = SeededGenerator(seed: 43)
+        let inverted = (0..<600).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        var key: EncryptionKey? = try EncryptionKey(bytes: AnySequence(inverted.lazy.map { ~$0 }))
+        // Parts that a growing buffer would have left behind, too.
+        let parts = [0, 64, 128, 256, 500].map { Array(inverted[$0 + 20..<$0 + 60]) }
+        let held = try parts.map { try OwnMemory.count(inverted: $0) }
+        #expect(held == parts.map { _ in 1 })
+        withExtendedLifetime(key) {}
+        key = nil
+        let left = try parts.map { try OwnMemory.count(inverted: $0) }
+        #expect(left == parts.map { _ in 0 })
+      }
+    }
+
+    @Test("A derived key is in memory once while it is held, and none of its blocks afterwards")
+    func wipedDerivation() async {
+      await #expect(processExitsWith: .success) {
+        let secret = [UInt8](repeating: 7, count: 32)
+        // Of a length that nothing else here has: what was freed of it is not soon used for something else.
+        let info = [UInt8](repeating: 9, count: 700)
+        var key: SecureBytes? = secret.withUnsafeBytes {
+          HKDF.derive(from: $0, salt: Array(0..<16), info: info, count: 90)
+        }
+        let parts = [0, 32, 64].map { start in
+          key?.withUnsafeBytes { bytes in (start + 4..<start + 24).map { ~bytes[$0] } } ?? []
+        }
+        let held = try parts.map { try OwnMemory.count(inverted: $0) }
+        #expect(held == parts.map { _ in 1 })
+        withExtendedLifetime(key) {}
+        key = nil
+        let left = try parts.map { try OwnMemory.count(inverted: $0) }
+        #expect(left == parts.map { _ in 0 })
       }
     }
   }
