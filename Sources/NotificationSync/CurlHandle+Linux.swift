@@ -131,9 +131,8 @@
     private static let isReady: Bool = {
       // Before libcurl has OpenSSL read the file that OPENSSL_CONF names.
       PlatformCrypto.prepare()
-      // libcurl opens the file as it initialises, and has no option against that. Where other code of this process has
-      // used libcurl before, the file is there, and `ccurl_harden` keeps these connections out of it.
-      unsetenv("SSLKEYLOGFILE")
+      // libcurl opens the file that SSLKEYLOGFILE names as it initialises, and has no option against that. The environment
+      // is the process's own, so the file may be made; `ccurl_harden` keeps these connections out of it.
       // Where a libcurl has several, CURL_SSL_BACKEND would choose.
       _ = curl_global_sslset(CURLSSLBACKEND_OPENSSL, nil, nil)
       guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let version = curl_version_info(CURLVERSION_FIRST),

@@ -12,5 +12,8 @@ where fcntl(descriptor, F_GETFD) < 0 {
 command_line_forbid_core_dumps()
 command_line_forbid_crash_reports()
 
+// libcurl would make the file, though no connection of this program writes secrets to it.
+unsetenv("SSLKEYLOGFILE")
+
 CommandLineTool.configureWaiting()
 exit(CommandLineTool.run(CommandLine.arguments))

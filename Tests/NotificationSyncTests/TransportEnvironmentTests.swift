@@ -1,5 +1,6 @@
 import EncryptedSQLite
 import Foundation
+import NotificationSync
 import TestSupport
 import Testing
 
@@ -47,11 +48,18 @@ struct TransportEnvironmentTests {
     let log = endpoint.folder.path("secrets")
     let options = ["ca=" + endpoint.authority.certificate] + (afterOtherUse ? ["after-libcurl"] : [])
     #expect(try post(server, ["SSLKEYLOGFILE": log], options) == "200")
-    if afterOtherUse {
-      // The other code's libcurl has made it.
-      #expect(FileManager.default.contents(atPath: log)?.isEmpty == true)
-    } else {
-      #expect(!FileManager.default.fileExists(atPath: log))
+    // libcurl makes it as it initialises, and the library does not change its process's environment.
+    #expect(FileManager.default.contents(atPath: log)?.isEmpty ?? true)
+  }
+
+  @Test("stays as it is: a library does not change it")
+  func unchanged() async {
+    await #expect(processExitsWith: .success) {
+      // A sink, for libcurl opens it.
+      setenv("SSLKEYLOGFILE", "/dev/null", 1)
+      let before = ProcessInfo.processInfo.environment
+      _ = try SystemTransport(policy: TLSPolicy())
+      #expect(ProcessInfo.processInfo.environment == before && before["SSLKEYLOGFILE"] == "/dev/null")
     }
   }
 
