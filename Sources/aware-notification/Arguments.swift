@@ -42,9 +42,17 @@ struct Arguments {
         throw UsageError("write --\(option.name) in full, and note that no option takes a key itself")
       }
       guard values[option.name] == nil || option.repeats else { throw UsageError("--\(option.name) is given twice") }
-      values[option.name, default: []].append(command_line_argument().map { String(cString: $0) } ?? "")
+      let value = command_line_argument().map { String(cString: $0) } ?? ""
+      if let file = option.file {
+        guard !Concealment.isKey(value) else {
+          throw UsageError("--\(option.name) takes a path, and got what looks like a key: no option takes a key itself")
+        }
+        Output.conceal(Concealment(value, of: file, givenWith: "--\(option.name)"))
+      }
+      values[option.name, default: []].append(value)
     }
     operands = words[Int(command_line_index())..<Int(count)].compactMap { $0.map { String(cString: $0) } }
+    for operand in operands { Output.conceal(Concealment(operand, of: .ordinary, givenWith: "the operand")) }
     guard operands.count <= command.maximumOperands || has("help") else {
       throw UsageError("\(command.name) takes \(command.maximumOperands == 0 ? "no" : "one") operand")
     }

@@ -28,15 +28,24 @@ struct Option {
   var value: String?
   /// Whether it may be given more than once.
   var repeats = false
+  /// What its value is a path of; nil for another value.
+  var file: File?
   let help: String
+
+  enum File {
+    case ordinary
+    /// One that holds a key.
+    case secret
+  }
 }
 
 extension Option {
   static let help = Option(name: "help", help: "show this help")
   static let json = Option(name: "json", help: "print JSON, for programs")
   static let broadcasts = Option(name: "broadcasts", help: "print each broadcast that an app would get")
-  static let database = Option(name: "db", value: "PATH", help: "the store")
-  static let keyFile = Option(name: "key-file", value: "FILE", help: "read the key from FILE, which only you may read")
+  static let database = Option(name: "db", value: "PATH", file: .ordinary, help: "the store")
+  static let keyFile = Option(
+    name: "key-file", value: "FILE", file: .secret, help: "read the key from FILE, which only you may read")
   static let keyDescriptor = Option(name: "key-fd", value: "N", help: "read the key from file descriptor N")
   static func table(_ what: String) -> Option {
     Option(name: "table", value: "NAME", help: "\(what): ios_notification, ios_notification_token or ios_silent_push")

@@ -9,20 +9,10 @@ extension Arguments {
   ///   in it nobody could open the store again.
   func key(making path: String? = nil) throws -> EncryptionKey {
     switch (value("key-file"), try integer("key-fd")) {
-    case (let path?, nil): return try Self.readKeyFile(path)
+    case (let path?, nil): return try KeyFile.read(path)
     case (nil, let descriptor?): return try KeyFile.read(descriptor: Int32(clamping: descriptor))
     case (nil, nil): return try Self.askForKey(twice: path.map { access($0, F_OK) != 0 } ?? false)
     default: throw UsageError("give either --key-file or --key-fd")
-    }
-  }
-
-  private static func readKeyFile(_ path: String) throws -> EncryptionKey {
-    do {
-      return try KeyFile.read(path)
-    } catch let error as DatabaseError where error.code == .keyNotFound {
-      // Its name is not repeated: it may be a key, given where a file's name belongs.
-      throw DatabaseError(
-        .keyNotFound, "there is no file of the name given with --key-file: make one with keygen, or check the name")
     }
   }
 

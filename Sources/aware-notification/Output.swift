@@ -9,8 +9,17 @@ enum Output {
     try bytes.withUnsafeBytes { try FileSystem.write($0, to: STDOUT_FILENO, "standard output") }
   }
 
+  private static let concealments = Locked<[Concealment]>([])
+
+  /// From now on no message repeats that text.
+  static func conceal(_ concealment: Concealment?) {
+    guard let concealment else { return }
+    concealments.withLock { $0.append(concealment) }
+  }
+
   /// A line on standard error. A message that cannot be written has nowhere else to go.
   static func error(_ message: String) {
+    let message = concealments.snapshot.reduce(message) { $1.applied(to: $0) }
     let line = Array("aware-notification: \(message.escapingControls)\n".utf8)
     line.withUnsafeBytes { try? FileSystem.write($0, to: STDERR_FILENO, "standard error") }
   }

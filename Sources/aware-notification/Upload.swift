@@ -10,16 +10,18 @@ extension Option {
     Option(name: "server-type", value: "TYPE", help: "aware_micro (unless told otherwise), aware_light or aware"),
     Option(name: "study", value: "NUMBER", help: "the study's number (1)"),
     Option(
-      name: "study-key-file", value: "FILE",
+      name: "study-key-file", value: "FILE", file: .secret,
       help: "read the study's key from FILE, which only you may read, less one final LF or CRLF"),
     Option(
-      name: "signing-key-file", value: "FILE",
+      name: "signing-key-file", value: "FILE", file: .secret,
       help: "sign each batch with the 32 or more bytes in FILE, less one final LF or CRLF"),
     Option(name: "signing-key-id", value: "ID", help: "what the server knows that key by (the device id)"),
-    Option(name: "ca", value: "FILE", help: "trust the certificate authorities in FILE (PEM), not the system's"),
+    Option(
+      name: "ca", value: "FILE", file: .ordinary,
+      help: "trust the certificate authorities in FILE (PEM), not the system's"),
     Option(name: "pin", value: "PIN", repeats: true, help: "accept this public key only: sha256//BASE64; repeatable"),
-    Option(name: "client-cert", value: "FILE", help: "the certificate (PEM) to show to the server"),
-    Option(name: "client-key", value: "FILE", help: "its private key (PEM), which only you may read"),
+    Option(name: "client-cert", value: "FILE", file: .ordinary, help: "the certificate (PEM) to show to the server"),
+    Option(name: "client-key", value: "FILE", file: .secret, help: "its private key (PEM), which only you may read"),
     Option(name: "proxy", value: "URL", help: "go through this proxy: http://host:port"),
     Option(name: "batch-size", value: "N", help: "the most rows in a batch (1000)"),
     Option(name: "compact", help: "write batches column by column (not for aware)"),
@@ -34,7 +36,7 @@ extension Option {
 /// Where `--host` and the options with it say that records go. Each secret is read once: its file may be a pipe.
 struct Upload {
   private var settings: SyncSettings
-  private let signing: (secret: Data?, id: String?)
+  private let signing: (secret: SecureBytes?, id: String?)
 
   /// - Throws: ``UsageError``; `keyNotFound` and what else reading a secret throws; `invalidSyncSettings`.
   init(_ arguments: Arguments) throws {
@@ -42,7 +44,7 @@ struct Upload {
     settings.serverType = try Self.serverType(arguments.value("server-type"))
     if let number = try arguments.integer("study") { settings.studyNumber = Int(number) }
     if let key = try Self.secret("study-key-file", arguments) {
-      guard let text = String(bytes: key, encoding: .utf8) else {
+      guard let text = key.withUnsafeBytes({ String(bytes: $0, encoding: .utf8) }) else {
         throw DatabaseError(
           .invalidSyncSettings, "the study's key is not text in UTF-8, as a part of a URL is: check the file")
       }
@@ -73,7 +75,9 @@ struct Upload {
   func settings(deviceId: String) throws -> SyncSettings {
     var settings = settings
     settings.deviceId = deviceId
-    if let secret = signing.secret { settings.signingKey = try SigningKey(secret, id: signing.id ?? deviceId) }
+    if let secret = signing.secret {
+      settings.signingKey = try secret.withUnsafeBytes { try SigningKey($0, id: signing.id ?? deviceId) }
+    }
     try settings.check()
     return settings
   }
@@ -84,7 +88,7 @@ struct Upload {
     config.serverType = settings.serverType
     config.studyNumber = settings.studyNumber
     config.studyKey = settings.studyKey
-    config.syncSigningKey = signing.secret
+    config.syncSigningKey = signing.secret?.withUnsafeBytes { Data($0) }
     config.syncSigningKeyId = signing.id
     config.tls = settings.tls
     upload.batchSize = settings.batchSize
@@ -104,17 +108,12 @@ struct Upload {
     }
   }
 
-  /// - Parameter option: named where the file is not there: what is given there may be the secret itself.
-  private static func secret(_ option: String, _ arguments: Arguments) throws -> Data? {
+  private static func secret(_ option: String, _ arguments: Arguments) throws -> SecureBytes? {
     guard let path = arguments.value(option) else { return nil }
-    do {
-      let secret = try KeyFile.withBytes(of: path) { Data($0) }
-      guard !secret.isEmpty else {
-        throw DatabaseError(.emptyKey, "the file given with --\(option) is empty: check it")
-      }
-      return secret
-    } catch let error as DatabaseError where error.code == .keyNotFound {
-      throw DatabaseError(.keyNotFound, "there is no file of the name given with --\(option): check the name")
+    let secret = try KeyFile.withBytes(of: path) { SecureBytes.copy($0) }
+    guard secret.count > 0 else {
+      throw DatabaseError(.emptyKey, "the file given with --\(option) is empty: check it")
     }
+    return secret
   }
 }

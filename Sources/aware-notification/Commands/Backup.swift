@@ -15,8 +15,8 @@ enum Backup: Command {
     """
   static let options =
     Option.store + [
-      Option(name: "output", value: "FILE", help: "the copy"),
-      Option(name: "backup-key-file", value: "KEY", help: "the copy's key, where it is another one"),
+      Option(name: "output", value: "FILE", file: .ordinary, help: "the copy"),
+      Option(name: "backup-key-file", value: "KEY", file: .secret, help: "the copy's key, where it is another one"),
       Option(name: "verify", help: "check the copy as verify does"), .json,
     ]
 

@@ -15,7 +15,7 @@ enum Export: Command {
     """
   static let options =
     Option.store + [
-      Option(name: "output", value: "FILE", help: "the file to make"),
+      Option(name: "output", value: "FILE", file: .ordinary, help: "the file to make"),
       Option(name: "format", value: "FORMAT", help: "jsonl (default), or csv, which needs --table"),
       .table("only this table"),
       Option(name: "after", value: "ID", help: "only records with a higher id"),

@@ -11,7 +11,7 @@ enum Keygen: Command {
     digits. The digits themselves are the key, not what they encode; the line end after them is not part of it.
     """
   static let options = [
-    Option(name: "key-file", value: "FILE", help: "the file to make"),
+    Option(name: "key-file", value: "FILE", file: .secret, help: "the file to make"),
     Option(name: "with-salt", help: "a key with its salt, as a store with a readable header needs it"),
     Option(name: "signing", help: "a key that signs uploads, not one of a store"),
   ]

@@ -20,8 +20,8 @@ enum Restore: Command {
     """
   static let options =
     Option.store + [
-      Option(name: "from", value: "FILE", help: "the backup, or the damaged store"),
-      Option(name: "backup-key-file", value: "KEY", help: "the backup's key, where it is another one"),
+      Option(name: "from", value: "FILE", file: .ordinary, help: "the backup, or the damaged store"),
+      Option(name: "backup-key-file", value: "KEY", file: .secret, help: "the backup's key, where it is another one"),
       Option(name: "salvage", help: "read past damage, and tell what was lost"),
     ] + Option.cipherSettings + [.json]
 

@@ -19,7 +19,7 @@ enum RotateKey: Command {
     """
   static let options =
     Option.store + [
-      Option(name: "new-key-file", value: "NEW", help: "the new key's file"),
+      Option(name: "new-key-file", value: "NEW", file: .secret, help: "the new key's file"),
       Option(name: "generate", help: "make a new raw key, and NEW for it"),
       Option(name: "rewrite", help: "copy, compact and change the salt"), .json,
     ]
