@@ -37,6 +37,8 @@ package final class Expiry: Sendable {
     /// Rows up to this id are done.
     var id: Int64 = 0
     var deleted = 0
+
+    var isAtEnd: Bool { table == NotificationStore.tables.count }
   }
 
   /// In rows that are looked at.
@@ -66,12 +68,9 @@ package final class Expiry: Sendable {
   ///
   /// - Returns: how many were deleted.
   func deleteAll(now: Int64) throws -> Int {
-    var position: Position? = Position()
-    while let current = position {
-      guard let next = try turn(current, now) else { return current.deleted }
-      position = next
-    }
-    return 0
+    var position = Position()
+    while !position.isAtEnd { position = try turn(position, now) }
+    return position.deleted
   }
 
   private func run() {
@@ -87,7 +86,8 @@ package final class Expiry: Sendable {
       { [weak self] in
         self?.attempt {
           guard let self else { return }
-          if let position = try self.turn(position, now) { return self.next(position, now) }
+          let position = try self.turn(position, now)
+          guard position.isAtEnd else { return self.next(position, now) }
           self.report(.success(position.deleted))
           self.wait()
         }
@@ -135,8 +135,8 @@ package final class Expiry: Sendable {
 
   /// Deletes what has expired among the next rows.
   ///
-  /// - Returns: where to go on; nil at the end.
-  private func turn(_ position: Position, _ now: Int64) throws -> Position? {
+  /// - Returns: where to go on.
+  private func turn(_ position: Position, _ now: Int64) throws -> Position {
     let table = NotificationStore.tables[position.table]
     let oldest = now - Int64(maximumAge * 1000)
     var next = position
@@ -163,7 +163,7 @@ package final class Expiry: Sendable {
         }
       }
     }
-    return next.table < NotificationStore.tables.count ? next : nil
+    return next
   }
 
   /// The query of a turn: id and time of at most `?2` rows above the id `?1`, by their ids.
@@ -181,7 +181,6 @@ package final class Expiry: Sendable {
 
   private static func condition(_ table: String, _ deletesUnsentRows: Bool) -> String {
     guard !deletesUnsentRows else { return "1" }
-    return "id <= (SELECT sentThroughId FROM upload_ledger WHERE tableName = '\(table)') "
-      + "AND \(UploadLedger.isNotSetAside(table))"
+    return "id <= \(UploadLedger.cursor(table)) AND \(UploadLedger.isNotSetAside(table))"
   }
 }

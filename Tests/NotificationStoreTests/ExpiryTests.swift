@@ -95,6 +95,22 @@ private final class ManualSchedule: Sendable {
     #expect(try store.notifications.count() == 0 && schedule.delay == 3600)
   }
 
+  @Test("What the last turn deletes is counted, and a cursor that cannot be deletes nothing")
+  func lastTable() throws {
+    var store = try open { $0.maximumAge = nil }
+    let old = schedule.now - 2 * 86_400_000
+    try store.silentPushes.insert((0..<3).map { _ in SilentPushData(timestamp: old) })
+    try store.tokens.insert([NotificationTokenData(timestamp: old)])
+    try store.database.write {
+      try $0.execute("UPDATE upload_ledger SET sentThroughId = 3")
+    }
+    try store.close()
+    store = try open()
+    try schedule.finish()
+    #expect(try schedule.results.map { try $0.get() } == [3])
+    #expect(try store.tokens.count() == 1 && store.silentPushes.count() == 0)
+  }
+
   @Test(
     "It is done once an hour, however often the store is opened, and whatever the clock does",
     arguments: [
