@@ -30,6 +30,33 @@ struct KeyRotationFaultCampaign {
     try Campaign.run(keeping: folder) { try run(mode) }
   }
 
+  @Test("Where the commit fails, the error says why", arguments: [true, false]) func reason(isBroken: Bool) throws {
+    try Campaign.run(keeping: folder) {
+      let store = try RotatedStore(from: Keys.rawText, to: KeyRotationTests.otherKeys[0])
+      let arguments = store.arguments("rotate-open", in: folder, isRewriting: false)
+      try store.restore(in: folder)
+      let recording = try FileRecorder.run(Program.helper, arguments, folder: folder.path).recording
+      let writes = recording.numbersBeforeOutput { if case .write = $0 { true } else { false } }
+      var count = 0
+      // The first is that of the WAL's header, behind the check for room.
+      for number in writes.prefix(12) {
+        try store.restore(in: folder)
+        let result = try FileRecorder.run(
+          Program.helper, arguments, folder: folder.path,
+          isBroken ? .brokenDisk(from: number) : .fullDisk(from: number)
+        ).result
+        let outcome = try #require(result.lines.first)
+        let place: Comment = "operation \(number): \(result.output)"
+        guard try store.force(in: folder, having: result.lines.contains("inserted") ? ["inserted"] : [], place) == .old
+        else { continue }
+        guard outcome != "rotationUnconfirmed" else { continue }
+        count += 1
+        try #require(outcome == (isBroken ? "inputOutput" : "diskFull"), place)
+      }
+      try #require(count > 0)
+    }
+  }
+
   private func run(_ mode: Mode) throws {
     let store = try RotatedStore(from: Keys.rawText, to: KeyRotationTests.otherKeys[0], hasLog: mode.isOpen)
     let arguments = store.arguments(

@@ -141,6 +141,27 @@ extension PlaintextStoreTests {
     expectRefusal(.adoptionIncomplete, naming: "1 records of")
   }
 
+  /// As after a kill before the source's name was removed, and after it.
+  @Test(arguments: [false, true]) func plaintextOfAnotherPathIsKeptThatIsNotInTheStore(isSourceRemoved: Bool) throws {
+    let (keys, keyFile) = makeKey()
+    defer { withExtendedLifetime(keys) {} }
+    let destination = folder.path("new.db")
+    try PublicSensor.make(path, isKilled: false)
+    _ = try Program.run(Program.helper, ["adopt", path, keyFile, "published", destination])
+    if isSourceRemoved { try FileManager.default.removeItem(atPath: path) }
+    for name in folder.names where name.hasPrefix("new.db.new-") { unlink(folder.path(name)) }
+    let store = try NotificationStore(.init(path: destination, key: Keys.raw))
+    try store.notifications.delete(ids: [5])
+    try store.close()
+    let before = folder.contents
+    #expect(before.keys.sorted() == ["new.db"] + (isSourceRemoved ? [] : ["store.db"]) + ["store.db.adopting"])
+    for _ in 1...2 {
+      let code = Keys.error { _ = try PlaintextStore.adopt(at: path, into: destination, key: Keys.raw) }
+      #expect(code == .adoptionIncomplete)
+      #expect(folder.contents.filter { !$0.key.hasSuffix("-shm") && !$0.key.hasSuffix("-wal") } == before)
+    }
+  }
+
   @Test func plaintextIsKeptWhenTheKeyIsAnother() throws {
     try cutShortAfterPublishing()
     let before = folder.contents

@@ -53,6 +53,30 @@ extension SensorTests {
       #expect(reported.count == 1)
     }
 
+    @Test("is taken over with cursor and device id into an app group, too") func cursorInAppGroup() async {
+      await #expect(processExitsWith: .success) {
+        let folder = TemporaryFolder()
+        setenv("XDG_DATA_HOME", folder.path, 1)
+        let group = folder.path("aware-groups/group.org.example")
+        for path in [group, folder.path("aware")] {
+          try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        try PublicSensor.make(folder.path("aware/shared.sqlite"))
+        let config = NotificationSensor.Config()
+        (config.dbType, config.dbPath, config.dbEncryptionKey) = (.sqlite, "shared", Keys.rawText)
+        config.appGroupIdentifier = "group.org.example"
+        let defaults: [String: Any] = [
+          "com.aware.ios.sensor.core.key.deviceid": "the-device",
+          "aware.sync.task.last_uploaded_id.ios_notification": 2,
+        ]
+        let store = try #require(try StoreSettings(config, publicSensor: .init { defaults[$0] })?.open())
+        #expect(store.deviceId == "the-device")
+        try store.close()
+        let status = try StoreStatus(path: group + "/shared.sqlite", key: try Keys.raw)
+        #expect(status.tables.map(\.pending) == [2, 1, 1] && status.tables.map(\.count) == [4, 1, 1])
+      }
+    }
+
     @Test("gives the store its records' device id, where there is no other") func ownDeviceId() throws {
       try PublicSensor.make(bench.path, isKilled: false)
       _ = bench.push()

@@ -56,6 +56,37 @@ enum Pushes {
     }
   }
 
+  /// Has a sensor rotate the key of a store, and prints the outcome, the keys at hand then, and the result of a push.
+  static func rotate(_ path: String, _ old: EncryptionKey, _ new: EncryptionKey, keyStore: String?) {
+    let config = config(path, old)
+    let kept = keyStore.map { FileKeyStore(path: $0) }
+    if let kept { (config.dbEncryptionKey, config.encryptionKeyStore) = (nil, kept) }
+    let sensor = NotificationSensor(config, log: { _ in })
+    sensor.start()
+    let done = DispatchSemaphore(value: 0)
+    sensor.rotateEncryptionKey(to: new) { result in
+      // Read before anything is printed, for that ends a fault of the disk.
+      let loaded = try? kept?.load()
+      let configured = config.encryptionKey ?? (try? config.dbEncryptionKey.map { try EncryptionKey($0) })
+      let keys =
+        kept == nil ? [configured, config.previousEncryptionKey] : [loaded?.current, loaded?.staged]
+      let names = keys.compactMap { $0 }.map { $0 == old ? "old" : $0 == new ? "new" : "another" }
+      switch result {
+      case .success: say("rotated")
+      case .failure(let error): say(error.code.rawValue)
+      }
+      say(names.joined(separator: " "))
+      done.signal()
+    }
+    done.wait()
+    sensor.handleSilentPush(userInfo: ["n": 2]) { result in
+      say("\(result)")
+      done.signal()
+    }
+    done.wait()
+    sensor.suspend()
+  }
+
   /// Hands a push to a sensor that has no app group.
   static func alone(_ key: EncryptionKey, _ identifier: String) {
     let sensor = NotificationSensor(config("shared", key), log: { say($0) })

@@ -20,6 +20,8 @@ import com_awareframework_ios_sensor_notification
 //   store-helper rotate DB OLDKEYFILE NEWKEYFILE [--rewrite]         prints "rotated", or "done" if it was already
 //   store-helper rotate-open DB OLDKEYFILE NEWKEYFILE [--rewrite]    as rotate, of a database that is open, into which it
 //                                                 then inserts a row and prints the outcome
+//   store-helper rotate-sensor DB KEYFILE NEWKEYFILE [--kept]   rotates by a sensor, whose key store is KEYFILE with --kept,
+//                                                 prints the outcome and which keys are at hand, and hands it a push
 //   store-helper backup DB KEYFILE TO             copies the database
 //   store-helper restore DB KEYFILE FROM          puts a copy of a backup in its place
 //   store-helper upgrade DB KEYFILE               brings it to the library's format
@@ -183,6 +185,7 @@ do {
     let report = try Database.rotateEncryptionKey(
       of: path, from: key, to: newKey!, rewriting: arguments.contains("--rewrite"))
     say(report.wasDone ? "done" : "rotated")
+  case "rotate-sensor": Pushes.rotate(path, key, newKey!, keyStore: arguments.contains("--kept") ? arguments[2] : nil)
   case "backup":
     _ = try Database.backUp(path, key: key, to: arguments[3])
   case "restore":

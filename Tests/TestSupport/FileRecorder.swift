@@ -83,6 +83,12 @@ public struct FileRecording: Sendable {
     operations.prefix { if case .said = $0 { false } else { true } }.filter(\.counts).count
   }
 
+  /// The numbers, as the program can be cut off at them, of the operations before its first output that `isWanted`.
+  public func numbersBeforeOutput(where isWanted: (Operation) -> Bool) -> [Int] {
+    operations.prefix { if case .said = $0 { false } else { true } }.filter(\.counts).enumerated()
+      .filter { isWanted($0.element) }.map { $0.offset + 1 }
+  }
+
   init(_ record: Data) throws {
     var reader = Reader(bytes: [UInt8](record))
     var operations: [Operation] = []

@@ -124,8 +124,13 @@ public struct RecordedDisk {
         for renaming in renamings { Self.apply(renaming, to: &names) }
       }
     }
+    var written: [ObjectIdentifier: String] = [:]
     // In an order that a repetition has too.
     for (name, file) in names.sorted(by: { $0.key < $1.key }) {
+      if let other = written.updateValue(folder.path(name), forKey: ObjectIdentifier(file)) {
+        try FileManager.default.linkItem(atPath: other, toPath: folder.path(name))
+        continue
+      }
       var bytes = file.synced
       for change in file.unsynced { Self.apply(change, fate, to: &bytes, using: &random) }
       if name.hasSuffix("-shm") {
