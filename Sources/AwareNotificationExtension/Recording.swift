@@ -63,7 +63,7 @@ struct Recording: Sendable {
     var entries: [SpoolEntry] = [.notification(record)]
     if hasReceipt { entries.append(.receipt(receipt(of: record))) }
     do {
-      try settings.spool(entries)
+      _ = try settings.spool([entries])
     } catch {
       let spoolError = AwareNotificationError(describing: error)
       throw AwareNotificationError(

@@ -7,10 +7,15 @@
     static func flush(_ descriptor: Int32) -> Int32 {
       fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
     }
+
+    /// By the documented call: the sandbox's rules for `link` are not.
+    static func renameWithoutReplacing(_ old: String, _ from: Int32, _ new: String, _ to: Int32) -> Int32 {
+      renameatx_np(from, old, to, new, UInt32(RENAME_EXCL))
+    }
   }
 
   extension stat {
     /// When the content changed last.
-    var modified: timespec { st_mtimespec }
+    package var modified: timespec { st_mtimespec }
   }
 #endif

@@ -51,19 +51,22 @@ package enum FileSystem {
     }
   }
 
-  /// Waits until `deadline` for the lock on the open file or folder at `path`, which one holder at a time has.
+  /// Waits for the lock on the open file or folder at `path`, which one holder at a time has.
   ///
-  /// - Parameter what: the other holder works on, for the error.
-  /// - Throws: `busy`, and the error for another failure.
-  package static func lock(_ descriptor: Int32, _ path: String, _ what: String, until deadline: Date) throws {
+  /// - Parameters:
+  ///   - what: the other holder works on, for the error.
+  ///   - timeout: in seconds; nil means the process's own.
+  /// - Throws: `busy`, `cancelled`, and the error for another failure.
+  package static func lock(_ descriptor: Int32, _ path: String, _ what: String, timeout: Double?) throws {
+    let wait = LockWait(path, timeout: timeout)
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       let reason = errno
       if reason == EINTR { continue }
       guard reason == EWOULDBLOCK else { throw error("lock", path, reason) }
-      guard Date() < deadline else {
-        throw DatabaseError(.busy, "another process works on \(what): try again when it is done")
+      guard wait.mayRetry() else {
+        throw LockWait.error(
+          path, busy: DatabaseError(.busy, "another process works on \(what): try again when it is done"))
       }
-      usleep(2000)
     }
   }
 

@@ -16,8 +16,10 @@ extension NotificationStore {
   /// ledger knows of them, and the pages and log frames they stood in. Store, key, device id and schema stay.
   ///
   /// - Throws: `busy` when another process reads the store, before or after the rows are gone; call it again then.
+  ///   `spoolUnreadable` when all is gone but a spool in the form of an earlier version.
   public func wipe() throws {
-    try NotificationSpool(besideStore: database.path).wipe()
+    // What keeps the spool is no reason to keep the rows.
+    let wipedSpool = Result { try NotificationSpool(besideStore: database.path).wipe() }
     try database.withWriter { connection in
       try connection.writeTransaction {
         for table in Self.tables + ["delivery_receipt", "upload_quarantine"] {
@@ -34,6 +36,7 @@ extension NotificationStore {
       try connection.execute("VACUUM")
       try connection.foldLogIn()
     }
+    try wipedSpool.get()
   }
 
   /// Deletes rows older than the configured age: those that were sent, and unsent ones only when configured so.

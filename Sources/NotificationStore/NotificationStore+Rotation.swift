@@ -17,16 +17,21 @@ extension NotificationStore {
   /// Gives the store at `path` another key, or confirms that an earlier call has. See
   /// ``EncryptedSQLite/Database/rotateEncryptionKey(of:from:to:rewriting:busyTimeout:isInterrupted:)``.
   ///
+  /// - Parameters:
+  ///   - previous: a key from before `old`, under which something may wait in the spool still.
+  ///   - reportFault: is called with what waits there and could not be imported.
   /// - Throws: as that; `rotationUnconfirmed` also where something sealed under the old key could not be taken in.
   public static func rotateEncryptionKey(
-    of path: String, from old: EncryptionKey, to new: EncryptionKey, rewriting: Bool = false,
-    isInterrupted: @escaping () -> Bool = { false }
+    of path: String, from old: EncryptionKey, to new: EncryptionKey, previous: EncryptionKey? = nil,
+    rewriting: Bool = false, isInterrupted: @escaping () -> Bool = { false },
+    reportFault: (DatabaseError) -> Void = { _ in }
   ) throws -> RotationReport {
     let spool = NotificationSpool(besideStore: try FileSystem.absolute(path))
-    if !spool.isEmpty { try takeSpoolIn(to: path, old, new) }
+    let keys = [old, new] + [previous].compactMap { $0 }
+    if !spool.isEmpty { try takeSpoolIn(to: path, keys).forEach(reportFault) }
     let report = try Database.rotateEncryptionKey(
       of: path, from: old, to: new, rewriting: rewriting, isInterrupted: isInterrupted)
-    try afterRotation(of: path) { if !spool.isEmpty { try takeSpoolIn(to: path, old, new) } }
+    try afterRotation(of: path) { if !spool.isEmpty { _ = try takeSpoolIn(to: path, keys) } }
     return report
   }
 
@@ -42,19 +47,24 @@ extension NotificationStore {
     }
   }
 
-  /// By opening the store under whichever key is in force.
-  private static func takeSpoolIn(to path: String, _ old: EncryptionKey, _ new: EncryptionKey) throws {
+  /// By opening the store under whichever of the first two keys is in force.
+  ///
+  /// - Returns: what stays, and is in the way of nothing.
+  private static func takeSpoolIn(to path: String, _ keys: [EncryptionKey]) throws -> [DatabaseError] {
     func open(_ key: EncryptionKey) throws -> NotificationStore {
-      try NotificationStore(.init(path: path, key: key, creating: false))
+      var configuration = Configuration(path: path, key: key, creating: false)
+      configuration.leavesSpool = true
+      return try NotificationStore(configuration)
     }
     let store: NotificationStore
     do {
-      store = try open(old)
+      store = try open(keys[0])
     } catch let error as DatabaseError where error.code == .wrongKey {
-      store = try open(new)
+      store = try open(keys[1])
     }
-    let report = store.takeSpoolIn([old, new])
+    let report = store.takeSpoolIn(keys)
     try store.close()
     try report.requireNothingLeft()
+    return report.faults
   }
 }

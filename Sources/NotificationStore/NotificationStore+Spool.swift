@@ -1,37 +1,37 @@
 import EncryptedSQLite
 
 extension NotificationStore {
-  /// Takes in what waits in the spool beside the store; each entry once. What stands in its way does not keep the store
-  /// from being used, and is in the report.
+  /// Imports what waits in the spool of the store, each push once. What stands in its way does not keep the store from
+  /// being used, and is in the report.
   ///
-  /// - Parameter keys: that may have sealed it, beside the store's own.
+  /// - Parameter keys: that may have encrypted it, beside the store's own.
   static func spoolTakenIn(
     to database: Database, _ configuration: Configuration, _ deviceId: String, _ keys: [EncryptionKey] = []
   ) -> SpoolReport {
     let spool = NotificationSpool(besideStore: database.path)
     guard !spool.isEmpty else { return SpoolReport() }
     let own = [database.keyInForce, configuration.key, configuration.previousKey].compactMap { $0 }
-    do {
-      return try spool.takeIn(own + keys) { try keep($0, database, deviceId) }
-    } catch let error as DatabaseError {
-      return SpoolReport(faults: [error])
-    } catch {
-      return SpoolReport(faults: [DatabaseError(.database, "what waits beside the store was not taken in: \(error)")])
-    }
+    return spool.takeIn(distinct(own + keys)) { try keep($0, database, deviceId) }
   }
 
-  /// As at opening, for what was sealed since.
+  /// As at opening, for what was written since.
   @discardableResult
   package func takeSpoolIn(_ keys: [EncryptionKey] = []) -> SpoolReport {
     Self.spoolTakenIn(to: database, configuration, deviceId, keys)
   }
 
-  private static func keep(_ entries: [SpoolEntry], _ database: Database, _ deviceId: String) throws {
+  private static func distinct(_ keys: [EncryptionKey]) -> [EncryptionKey] {
+    keys.reduce(into: []) { distinct, key in
+      if !distinct.contains(where: { $0.isSameKey(as: key) }) { distinct.append(key) }
+    }
+  }
+
+  private static func keep(_ pushes: [[SpoolEntry]], _ database: Database, _ deviceId: String) throws {
     try database.withWriter { connection in
-      // On the medium before the spool's file goes.
+      // On the medium before the spool's files are removed.
       try connection.withSynchronous("FULL") {
         try connection.writeTransaction {
-          for entry in entries { try keep(entry, deviceId, connection) }
+          for entry in pushes.joined() { try keep(entry, deviceId, connection) }
         }
       }
     }

@@ -65,7 +65,7 @@ public final class NotificationStore: Sendable {
   public let silentPushes: Repository<SilentPushData>
   /// The device id of records that bring none.
   public let deviceId: String
-  /// What waited beside the store and was taken in when it was opened for writing.
+  /// What waited in the store's spool and was imported when it was opened for writing.
   public let spool: SpoolReport
   package let configuration: Configuration
   private let expiry: Expiry?

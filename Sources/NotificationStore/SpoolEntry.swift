@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the spool keeps for the store: a record with its identity fixed, or a receipt.
+/// One record of a push that waits in the spool, with its identity fixed, or a receipt.
 package enum SpoolEntry: Sendable, Equatable {
   case notification(NotificationData)
   case silentPush(SilentPushData)
@@ -27,8 +27,27 @@ package enum SpoolEntry: Sendable, Equatable {
     }
   }
 
-  /// JSON: `table`, and `record` as `toDictionary()` gives it; of a notification also `contentDigest`.
-  func encoded() throws -> Data {
+  var recordId: String {
+    switch self {
+    case .notification(let data): data.recordId
+    case .silentPush(let data): data.recordId
+    case .token(let data): data.recordId
+    case .receipt(let receipt): receipt.recordId
+    }
+  }
+
+  /// When it arrived, in Unix milliseconds.
+  var timestamp: Int64 {
+    switch self {
+    case .notification(let data): data.timestamp
+    case .silentPush(let data): data.timestamp
+    case .token(let data): data.timestamp
+    case .receipt(let receipt): receipt.receivedAt
+    }
+  }
+
+  /// For JSON: `table`, and `record` as `toDictionary()` gives it; of a notification also `contentDigest`.
+  var object: [String: Any] {
     let (table, record): (String, [String: Any]) =
       switch self {
       case .notification(let data):
@@ -46,16 +65,12 @@ package enum SpoolEntry: Sendable, Equatable {
           ]
         )
       }
-    return try JSONSerialization.data(withJSONObject: ["table": table, "record": record])
+    return ["table": table, "record": record]
   }
 
   /// nil for what this version does not know.
-  init?(_ json: Data) {
-    guard let object = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
-      let record = object["record"] as? [String: Any]
-    else {
-      return nil
-    }
+  init?(_ object: [String: Any]) {
+    guard let record = object["record"] as? [String: Any] else { return nil }
     switch object["table"] as? String {
     case NotificationData.databaseTableName:
       var data = NotificationData(record)

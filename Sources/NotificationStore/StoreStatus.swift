@@ -35,11 +35,15 @@ public struct StoreStatus: Sendable {
   public let fileSize: Int
   public let logSize: Int
   public let tables: [Table]
-  /// Records and receipts that wait sealed beside the store, for the next program that opens it for writing.
-  public let spooled: Int
+  /// What waits in the spool next to the store, for the next program that opens it for writing.
+  public let spool: SpoolReport
 
   /// Reads the status of the store at `path`, of whatever version, and changes nothing.
-  public init(path: String, key: EncryptionKey, migrator: SchemaMigrator = SchemaMigrator()) throws {
+  ///
+  /// - Parameter previousKey: a key under which something may wait in the spool still.
+  public init(
+    path: String, key: EncryptionKey, previousKey: EncryptionKey? = nil, migrator: SchemaMigrator = SchemaMigrator()
+  ) throws {
     let connection = try Connection.open(path, key: key, options: .init(access: .readOnly))
     self.path = connection.path
     cipher = connection.cipher
@@ -58,7 +62,7 @@ public struct StoreStatus: Sendable {
       }
       return (version, try connection.text("PRAGMA journal_mode") ?? "", tables)
     }
-    spooled = NotificationSpool(besideStore: connection.path).count()
+    spool = NotificationSpool(besideStore: connection.path).inspect([key] + [previousKey].compactMap { $0 })
     fileSize = FileSystem.size(connection.path)
     logSize = FileSystem.size(connection.path + "-wal")
     try connection.close()

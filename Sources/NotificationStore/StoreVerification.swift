@@ -19,8 +19,11 @@ public struct StoreVerification: Sendable {
 
   /// Checks the store at `path` and changes nothing.
   ///
+  /// - Parameter previousKey: a key under which something may wait in the spool still.
   /// - Throws: when the store cannot be opened at all; what is found in it later is a fault, as is a file that was cut.
-  public init(path: String, key: EncryptionKey, migrator: SchemaMigrator = SchemaMigrator()) throws {
+  public init(
+    path: String, key: EncryptionKey, previousKey: EncryptionKey? = nil, migrator: SchemaMigrator = SchemaMigrator()
+  ) throws {
     let connection: Connection
     do {
       connection = try Connection.open(path, key: key, options: .init(access: .readOnly))
@@ -45,6 +48,7 @@ public struct StoreVerification: Sendable {
           ? Self.rows(name, connection, look)
           : Check(name: name, detail: "not looked at: first see to the faults above", faults: []))
     }
+    checks.append(Self.spool(connection, [key] + [previousKey].compactMap { $0 }))
     self.checks = checks
     try connection.close()
   }
@@ -121,6 +125,20 @@ public struct StoreVerification: Sendable {
 
   private static func integrity(_ connection: Connection) -> Check {
     check("integrity") { ("every table and index read", try connection.integrityFaults(limit: faultLimit)) }
+  }
+
+  /// What another key encrypted is no fault: it waits for that key.
+  private static func spool(_ connection: Connection, _ keys: [EncryptionKey]) -> Check {
+    let report = NotificationSpool(besideStore: connection.path).inspect(keys)
+    let remarks = report.faults.filter { $0.code == .spoolUnreadable }.map { "; " + $0.message }.joined()
+    return check("spool") {
+      (
+        (report.waiting == 0
+          ? "no push waits" : "\(report.waiting) \(report.waiting == 1 ? "push waits" : "pushes wait")")
+          + remarks,
+        report.faults.filter { $0.code != .spoolUnreadable }.map(\.message)
+      )
+    }
   }
 
   // MARK: Helpers

@@ -47,6 +47,9 @@ extension Option {
   static let keyFile = Option(
     name: "key-file", value: "FILE", file: .secret, help: "read the key from FILE, which only you may read")
   static let keyDescriptor = Option(name: "key-fd", value: "N", help: "read the key from file descriptor N")
+  static let previousKeyFile = Option(
+    name: "previous-key-file", value: "FILE", file: .secret,
+    help: "the key from before the last rotation, for what waits under it still")
   static func table(_ what: String) -> Option {
     Option(name: "table", value: "NAME", help: "\(what): ios_notification, ios_notification_token or ios_silent_push")
   }
@@ -56,6 +59,8 @@ extension Option {
   ]
   /// What every command on a store takes. Without a key option the key is asked for on the terminal.
   static let store = [database, keyFile, keyDescriptor]
+  /// What every command takes that opens the store's spool.
+  static let storeWithSpool = store + [previousKeyFile]
 }
 
 /// The command was called in a way that it does not understand.

@@ -1,5 +1,6 @@
 import EncryptedSQLite
 import Foundation
+import NotificationStore
 
 /// Results go to standard output, messages to standard error.
 enum Output {
@@ -23,6 +24,9 @@ enum Output {
     let line = Array("aware-notification: \(message.escapingControls)\n".utf8)
     line.withUnsafeBytes { try? FileSystem.write($0, to: STDERR_FILENO, "standard error") }
   }
+
+  /// What an opening of the store could not import.
+  static func errors(_ spool: SpoolReport) { spool.faults.forEach { error($0.message) } }
 
   static func json(_ object: Any) throws {
     let data = try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])

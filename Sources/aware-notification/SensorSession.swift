@@ -17,7 +17,10 @@ final class SensorSession {
   /// - Parameters:
   ///   - showsBroadcasts: whether each broadcast of the sensor is printed.
   ///   - upload: where the sensor syncs to when a push commands it; nil: it does not.
-  init(path: String, key: EncryptionKey, label: String, showsBroadcasts: Bool, upload: Upload? = nil) throws {
+  init(
+    path: String, key: EncryptionKey, previousKey: EncryptionKey?, label: String, showsBroadcasts: Bool,
+    upload: Upload? = nil
+  ) throws {
     let callbacks = callbacks
     let reporter = CommandReporter(syncs: upload == nil ? nil : syncs)
     let path = try FileSystem.absolute(path)
@@ -26,6 +29,7 @@ final class SensorSession {
       config.dbType = .sqlite
       config.dbPath = path
       config.encryptionKey = key
+      config.previousEncryptionKey = previousKey
       config.label = label
       config.requestPermission = false
       config.callbackQueue = callbacks
@@ -74,8 +78,10 @@ final class SensorSession {
 
   private func open() throws {
     try `do` { sensor, finish in
-      sensor.withStore { _ in
+      sensor.withStore {
+        $0.spool
       } finish: {
+        if case .success(let spool) = $1 { Output.errors(spool) }
         finish($1.failure)
       }
     }

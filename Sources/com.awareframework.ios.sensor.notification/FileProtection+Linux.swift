@@ -3,5 +3,6 @@
   enum FileProtection {
     /// Nothing here.
     static func apply(to path: String) {}
+    static func protect(_ name: String) {}
   }
 #endif

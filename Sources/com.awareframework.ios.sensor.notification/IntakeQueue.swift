@@ -24,8 +24,11 @@ final class IntakeQueue: @unchecked Sendable {
 
   /// Opens the store that is configured now; nil when nothing is to be stored.
   typealias Opening = @Sendable () throws -> NotificationStore?
-  /// Seals entries beside the store that cannot be used now, durable on return.
-  typealias Spooling = @Sendable ([SpoolEntry]) throws -> Void
+  /// Keeps the first of the pushes next to the store that cannot be used now, as many as can be; returns how many are durable,
+  /// and throws where none is.
+  typealias Spooling = @Sendable ([[SpoolEntry]]) throws -> Int
+  /// Calls `retry` after a delay in seconds.
+  typealias Scheduling = @Sendable (_ delay: TimeInterval, _ retry: @escaping @Sendable () -> Void) -> Void
 
   struct Arrival {
     let item: Item
@@ -43,6 +46,7 @@ final class IntakeQueue: @unchecked Sendable {
   private let jobs = Locked<[Job]>([])
   private let open: Opening
   private let spool: Spooling
+  private let schedule: Scheduling
   /// Is told of each failure, once for all the records that it concerns.
   private let report: @Sendable (DatabaseError) -> Void
   private var openStore: NotificationStore?
@@ -52,21 +56,30 @@ final class IntakeQueue: @unchecked Sendable {
   private var waiting: [Item] = []
   private var retries = 0
   private var isRetryDue = false
-  /// Whether records wait in the spool, for the store's next opening.
+  /// Whether something may wait in the spool, for the store's next opening or the next retry.
   private var hasSpooled = false
+  /// Whether the open store is to import it now.
+  private var isImportDue = false
 
   /// Some megabytes of ordinary pushes.
   static let mostWaiting = 1000
   static let mostInCommit = 500
 
-  /// - Parameter spool: without one nothing can wait but in memory.
+  static let noSpool = DatabaseError(.spoolUnavailable, "there is no spool")
+
+  /// - Parameters:
+  ///   - spool: without one nothing can wait but in memory.
+  ///   - schedule: holds nothing of this queue, which ends when it is released.
   init(
-    open: @escaping Opening,
-    spool: @escaping Spooling = { _ in throw DatabaseError(.spoolUnavailable, "there is no spool") },
+    open: @escaping Opening, spool: @escaping Spooling = { _ in throw IntakeQueue.noSpool },
+    schedule: @escaping Scheduling = { delay, retry in
+      DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay, execute: retry)
+    },
     report: @escaping @Sendable (DatabaseError) -> Void
   ) {
     self.open = open
     self.spool = spool
+    self.schedule = schedule
     self.report = report
   }
 
@@ -80,8 +93,8 @@ final class IntakeQueue: @unchecked Sendable {
   func prepare() {
     whenIdle {
       self.isClosed = false
-      // An extension may have sealed something beside the open store.
-      self.hasSpooled = true
+      // An extension may have spooled something while the store was open.
+      self.isImportDue = true
       self.store([])
     }
   }
@@ -155,6 +168,7 @@ final class IntakeQueue: @unchecked Sendable {
     if openStore == nil {
       openStore = try open()
       hasSpooled = openStore?.spool.isSomethingLeft ?? false
+      isImportDue = false
     }
     return openStore
   }
@@ -175,17 +189,22 @@ final class IntakeQueue: @unchecked Sendable {
     waiting = []
     do {
       if let store = try openedStore() {
-        if hasSpooled { hasSpooled = store.takeSpoolIn().isSomethingLeft }
+        if isImportDue { hasSpooled = store.takeSpoolIn().isSomethingLeft }
+        isImportDue = false
         try self.store(&rest, in: store)
       } else {
         for arrival in rest { arrival.finish(.notKept(arrival.item)) }
       }
-      retries = 0
-      if hasSpooled { retryLater() }
+      if hasSpooled {
+        retryLater()
+      } else {
+        retries = 0
+      }
       if isClosed { closeStore() }
     } catch {
       let error = DatabaseError(describing: error)
-      if !hasSpooled(rest, error) { keepWaiting(rest, error) }
+      spool(&rest, after: error, isQuiet)
+      keepWaiting(rest, error)
       if !isQuiet { report(error) }
       recover(from: error)
     }
@@ -253,23 +272,36 @@ final class IntakeQueue: @unchecked Sendable {
     }
   }
 
-  /// Seals what is left beside the store, where that can be and the store is only shut: it is safe then.
-  private func hasSpooled(_ rest: ArraySlice<Arrival>, _ error: DatabaseError) -> Bool {
-    guard Self.shut.contains(error.code), !rest.isEmpty else { return false }
-    // What the callers are told of is what the store will hold.
-    let items = rest.map { $0.item.identified }
-    do {
-      try spool(items.flatMap(\.entries))
-    } catch {
-      return false
+  /// Keeps what is left in the spool, where that can be and the store is only unavailable: it is safe there, and taken away
+  /// from `rest`.
+  private func spool(_ rest: inout ArraySlice<Arrival>, after reason: DatabaseError, _ isQuiet: Bool) {
+    guard Self.unavailable.contains(reason.code) else { return }
+    var tooLarge: [Arrival] = []
+    defer { rest = tooLarge + rest }
+    while !rest.isEmpty {
+      // What the callers are told of is what the store will hold.
+      let items = rest.map { $0.item.identified }
+      do {
+        let durable = try spool(items.map(\.entries))
+        hasSpooled = hasSpooled || durable > 0
+        for (arrival, item) in zip(rest, items).prefix(durable) { arrival.finish(.stored(item)) }
+        rest = rest.dropFirst(durable)
+        if durable == 0 { return }
+      } catch let spoolError as DatabaseError where spoolError.code == .tooLarge {
+        // It must not keep the others from their place.
+        tooLarge += rest.prefix(1)
+        rest = rest.dropFirst()
+      } catch {
+        let spoolError = DatabaseError(describing: error)
+        // Under a passphrase there is none, which the documentation says.
+        if !isQuiet, spoolError.code != .spoolUnavailable, spoolError.code != reason.code { report(spoolError) }
+        return
+      }
     }
-    hasSpooled = true
-    for (arrival, item) in zip(rest, items) { arrival.finish(.stored(item)) }
-    return true
   }
 
   /// The store is there, or will be, and its key is not in doubt: what is sealed under the key will be read.
-  private static let shut: Set<DatabaseError.Code> = [
+  private static let unavailable: Set<DatabaseError.Code> = [
     .busy, .diskFull, .inputOutput, .permissionDenied, .readOnly, .fileReplaced, .corrupt, .schemaTooNew,
     .migrationChanged,
   ]
@@ -284,16 +316,21 @@ final class IntakeQueue: @unchecked Sendable {
     if !waiting.isEmpty || hasSpooled, temporary.contains(error.code) { retryLater() }
   }
 
+  /// In 5 s, 10 s, … up to 5 minutes. What is released before that does nothing then.
   private func retryLater() {
     guard !isRetryDue else { return }
     isRetryDue = true
-    // 5 s, 10 s, … up to 5 minutes. The queue lives until then, though the sensor may be gone.
     let delay = min(5 * pow(2, Double(min(retries, 6))), 300)
     retries += 1
-    queue.asyncAfter(deadline: .now() + delay) {
-      self.isRetryDue = false
-      self.store([], isQuiet: true)
+    schedule(delay) { [weak self] in
+      self?.whenIdle { [weak self] in self?.retry() }
     }
+  }
+
+  private func retry() {
+    isRetryDue = false
+    isImportDue = hasSpooled
+    store([], isQuiet: true)
   }
 
   deinit {

@@ -160,7 +160,10 @@ public class NotificationSensor: AwareSensor, @unchecked Sendable {
       }
       return store
     }
-    let spool: IntakeQueue.Spooling = { entries in try StoreSettings(configuration.snapshot)?.spool(entries) }
+    let spool: IntakeQueue.Spooling = { pushes in
+      guard let settings = try StoreSettings(configuration.snapshot) else { throw IntakeQueue.noSpool }
+      return try settings.spool(pushes)
+    }
     return IntakeQueue(open: open, spool: spool, report: report)
   }
 

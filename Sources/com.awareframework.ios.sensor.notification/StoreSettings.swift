@@ -142,8 +142,10 @@ package struct StoreSettings: @unchecked Sendable {
     let old = try StoreLocation.path(config.dbPath)
     guard old != path, try FileStatus(old) != nil, !PlaintextStore.isPlaintext(at: old) else { return }
     if try FileStatus(path) == nil {
-      // Finishes a rotation, and takes in what waits there.
-      try NotificationStore(.init(path: old, key: key, previousKey: previous, creating: false)).close()
+      // Finishes a rotation, and imports what waits there.
+      let store = try NotificationStore(.init(path: old, key: key, previousKey: previous, creating: false))
+      try store.close()
+      try store.spool.requireNothingLeft()
       _ = try NotificationStore.restore(path, key: key, from: old)
     } else if try !NotificationStore.holdsAll(path, of: old, key: key) {
       return report(
@@ -153,9 +155,11 @@ package struct StoreSettings: @unchecked Sendable {
             + "move it away"))
     }
     do {
+      // What no key at hand opens, or what was written since: it is imported, or reported, with the store there.
+      try NotificationSpool(besideStore: old).move(toStore: path)
       try NotificationStore.remove(old, key: key, heldIn: path)
     } catch {
-      // In use, or written to since: it stays, and the next opening tries again.
+      // In use, or written to since: it stays with its spool, and the next opening tries again.
       report(DatabaseError(describing: error))
     }
   }
@@ -192,11 +196,11 @@ package struct StoreSettings: @unchecked Sendable {
     }
   }
 
-  /// Seals `entries` beside the store. See ``NotificationStore/NotificationSpool/append(_:key:)``.
-  package func spool(_ entries: [SpoolEntry]) throws {
+  /// Keeps pushes in the store's spool. See ``NotificationStore/NotificationSpool/append(_:key:protect:)``.
+  package func spool(_ pushes: [[SpoolEntry]]) throws -> Int {
     let path = try FileSystem.absolute(self.path())
-    try NotificationSpool(besideStore: path).append(entries, key: keys.loadExisting().key)
-    FileProtection.apply(to: path)
+    return try NotificationSpool(besideStore: path).append(
+      pushes, key: keys.loadExisting().key, protect: FileProtection.protect)
   }
 
   /// A store in the format of an older SQLCipher: upgraded where that is configured, and used as it is otherwise.

@@ -60,7 +60,7 @@ import com_awareframework_ios_sensor_notification
     changed.contentDigest = push.contentDigest
     let record = changed.record(label: "")
     #expect(try bench.stored { try $0.record(PushRecords(notification: record)).isMerged })
-    try NotificationSpool(besideStore: bench.path).append([.notification(record)], key: try Keys.raw)
+    #expect(try NotificationSpool(besideStore: bench.path).append([[.notification(record)]], key: Keys.raw) == 1)
     #expect(try bench.stored { ($0.spool.taken, try $0.notifications.page(limit: 9).map(\.title)) } == (1, ["Ada"]))
     changed.contentDigest = "no digest"
     #expect(try bench.stored { try !$0.record(PushRecords(notification: changed.record(label: ""))).isMerged })
@@ -94,6 +94,19 @@ import com_awareframework_ios_sensor_notification
     #expect(bench.folder.names == ["store.sqlite.spool"])
     #expect(bench.errors.snapshot.isEmpty && bench.handed.snapshot.count == 1)
     #expect(try bench.identifiers == ["push-1"])
+  }
+
+  @Test("A spool in the form of an earlier version keeps no push, which is reported, and stays as it is")
+  func oldForm() throws {
+    let bench = try ServiceBench(hasStore: false)
+    let text = "AWSPOOL1 and so on"
+    _ = bench.folder.write("store.sqlite.spool", text)
+    #expect(bench.deliver())
+    #expect(bench.handed.snapshot.count == 1)
+    let error = try #require(bench.errors.snapshot.first)
+    #expect(
+      error.code == .notFound && error.message.contains("not recorded") && error.message.contains("earlier version"))
+    #expect(try String(contentsOfFile: bench.path + ".spool", encoding: .utf8) == text)
   }
 
   @Test("A store that is locked for longer than it waits gets the push at its next opening") func locked() throws {

@@ -78,7 +78,7 @@ import com_awareframework_ios_sensor_notification
     let old = folder.path("aware/shared.sqlite")
     var sealed = NotificationData(timestamp: 5)
     sealed.notificationId = "sealed"
-    try NotificationSpool(besideStore: old).append([.notification(sealed)], key: try Keys.raw)
+    #expect(try NotificationSpool(besideStore: old).append([[.notification(sealed)]], key: Keys.raw) == 1)
     let copy = try Data(contentsOf: URL(fileURLWithPath: old))
     let moved = try run("group.org.example")
     #expect(moved.status == 0)
@@ -99,6 +99,46 @@ import com_awareframework_ios_sensor_notification
     #expect(try run("group.org.example").output.contains("has records that it lacks"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("aware")) == ["shared.sqlite"])
     #expect(try identifiers() == ["first", "sealed", "push"])
+  }
+
+  @Test(
+    "What waits and cannot be imported moves to the group with the store, and is reported; a way that is barred stops it"
+  )
+  func movesSpool() throws {
+    let container = folder.path("aware-groups/group.org.example")
+    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+    try alone("first")
+    let old = folder.path("aware/shared.sqlite")
+    // Nothing is to be lost by a store in the group that hides this one.
+    #expect(mkfifo(old + ".spool", 0o600) == 0)
+    let barred = try run("group.org.example")
+    #expect(barred.output.contains("is no folder"))
+    #expect(
+      Set(try FileManager.default.contentsOfDirectory(atPath: folder.path("aware"))) == [
+        "shared.sqlite", "shared.sqlite.spool",
+      ])
+    #expect(!FileManager.default.fileExists(atPath: container + "/shared.sqlite"))
+    unlink(old + ".spool")
+    let other = EncryptionKey.random()
+    var data = NotificationData(timestamp: 5)
+    data.notificationId = "foreign"
+    let spool = NotificationSpool(besideStore: old)
+    #expect(try spool.append([[.notification(data)]], key: other) == 1)
+    try Data([1]).write(to: URL(fileURLWithPath: spool.path + "/junk"))
+    // What the extension could not store waits in the group by now.
+    #expect(FileManager.default.fileExists(atPath: container + "/shared.sqlite.spool"))
+    let moved = try run("group.org.example")
+    #expect(moved.status == 0 && moved.output.contains("it exists already"))
+    #expect(FileManager.default.fileExists(atPath: old))
+    // Imported by now, it is in the way no more.
+    let again = try run("group.org.example")
+    #expect(again.output.contains("under another key") && again.output.contains("not the spool's own"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("aware")) == [])
+    let path = container + "/shared.sqlite"
+    let store = try NotificationStore(.init(path: path, key: Keys.raw, previousKey: other))
+    #expect(try store.notifications.page(limit: 9).map(\.notificationId).contains("foreign"))
+    #expect(store.spool.damaged == 1)
+    try store.close()
   }
 
   @Test(
@@ -204,8 +244,8 @@ import com_awareframework_ios_sensor_notification
     let sensor = sensor(folder)
     sensor.start()
     sensor.suspend()
-    try NotificationSpool(besideStore: folder.path("store")).append(
-      [.notification(NotificationData(timestamp: 5))], key: try Keys.raw)
+    let pushes: [[SpoolEntry]] = [[.notification(NotificationData(timestamp: 5))]]
+    #expect(try NotificationSpool(besideStore: folder.path("store")).append(pushes, key: Keys.raw) == 1)
     sensor.resume()
     sensor.suspend()
     let store = try NotificationStore(.init(path: folder.path("store"), key: try Keys.raw, access: .readOnly))

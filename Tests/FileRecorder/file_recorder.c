@@ -1,7 +1,7 @@
 // Loaded into a program with LD_PRELOAD: writes down what the program does to the files of one folder, so that a test can
 // work out what a power cut would have left of them. It can also end the program, or fail it, at a chosen operation.
 //
-//   RECORD_FOLDER    the folder, without links in its path; files in folders below it are not looked at
+//   RECORD_FOLDER    the folder, without links in its path; files in folders below it have names with a slash
 //   RECORD_TO        the record's file, elsewhere
 //   RECORD_KILL_AT   the operation, counted from 1, in whose stead the program gets SIGKILL
 //   RECORD_FULL_AT   the operation from which on nothing can be written any more, as on a full disk
@@ -13,10 +13,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +26,7 @@
 #include <unistd.h>
 
 // As in FileRecording.swift.
-enum kind { CREATE = 1, OPEN, WRITE, TRUNCATE, SYNC, SYNC_FOLDER, UNLINK, RENAME, LINK, FAILED, SAID };
+enum kind { CREATE = 1, OPEN, WRITE, TRUNCATE, SYNC, SYNC_FOLDER, UNLINK, RENAME, LINK, FAILED, SAID, MAKE_FOLDER };
 
 struct entry {
   uint32_t kind;
@@ -42,8 +44,10 @@ static const char *folder;
 static size_t folder_length;
 static int record = -1;
 static long operations, kill_at, full_at, fail_at;
-// By descriptor: the inode of a file in the folder, FOLDER for the folder, else 0.
+// By descriptor: the inode of a file in the folder, FOLDER for the folder or one below it, else 0.
 static uint64_t inodes[MOST_FILES];
+// By descriptor: the name of a folder, "" for the folder itself.
+static char names[MOST_FILES][256];
 
 static long number(const char *name) {
   const char *text = getenv(name);
@@ -95,7 +99,15 @@ static void note(
 static const char *name_in_folder(const char *path) {
   if (record < 0 || !path || strncmp(path, folder, folder_length) != 0 || path[folder_length] != '/') return NULL;
   const char *name = path + folder_length + 1;
-  return *name && !strchr(name, '/') ? name : NULL;
+  return *name ? name : NULL;
+}
+
+// The path that `path` means relative to a descriptor.
+static const char *absolute(int at, const char *path, char *buffer) {
+  if (at == AT_FDCWD || at < 0 || at >= MOST_FILES || inodes[at] != FOLDER || path[0] == '/') return path;
+  const char *below = names[at];
+  snprintf(buffer, PATH_MAX, "%s%s%s/%s", folder, *below ? "/" : "", below, path);
+  return buffer;
 }
 
 static uint64_t watched(int descriptor) {
@@ -138,13 +150,15 @@ static int open_at(const char *path, int flags, mode_t mode) {
   pthread_mutex_lock(&lock);
   struct stat status;
   int is_new = name && (flags & O_CREAT) && lstat(path, &status) != 0;
+  if (name && !is_new && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) is_folder = 1;
   long result = -1;
   if (!is_new || may_go_on(1)) result = syscall(SYS_openat, AT_FDCWD, path, flags, mode);
   if (result >= 0 && result < MOST_FILES) {
     inodes[result] = is_folder ? FOLDER : fstat((int)result, &status) == 0 ? status.st_ino : 0;
+    snprintf(names[result], sizeof names[result], "%s", is_folder && name ? name : "");
   }
   if (is_new) return (int)done(result, CREATE, result >= 0 ? status.st_ino : 0, 0, name, NULL, NULL);
-  if (result >= 0 && name) {
+  if (result >= 0 && name && !is_folder) {
     int reason = errno;
     note(OPEN, status.st_ino, 0, name, NULL, NULL, 0);
     if (flags & O_TRUNC) note(TRUNCATE, status.st_ino, 0, NULL, NULL, NULL, 0);
@@ -168,6 +182,24 @@ static int open_at(const char *path, int flags, mode_t mode) {
 
 OPENING(open)
 OPENING(open64)
+
+#define OPENING_AT(function)                               \
+  int function(int at, const char *path, int flags, ...) { \
+    mode_t mode = 0;                                       \
+    if (flags & (O_CREAT | O_TMPFILE)) {                   \
+      va_list rest;                                        \
+      va_start(rest, flags);                               \
+      mode = va_arg(rest, mode_t);                         \
+      va_end(rest);                                        \
+    }                                                      \
+    char buffer[PATH_MAX];                                 \
+    const char *whole = absolute(at, path, buffer);        \
+    if (whole != buffer && at != AT_FDCWD && path[0] != '/') return (int)syscall(SYS_openat, at, path, flags, mode); \
+    return open_at(whole, flags, mode);                    \
+  }
+
+OPENING_AT(openat)
+OPENING_AT(openat64)
 
 int close(int descriptor) {
   if (watched(descriptor)) inodes[descriptor] = 0;
@@ -221,32 +253,55 @@ static int sync_with(long call, int descriptor) {
   pthread_mutex_lock(&lock);
   // The medium is the test's affair: the system need not wait for it.
   long result = may_go_on(0) ? 0 : -1;
-  return (int)done(result, inode == FOLDER ? SYNC_FOLDER : SYNC, inode, 0, NULL, NULL, NULL);
+  return (int)done(
+      result, inode == FOLDER ? SYNC_FOLDER : SYNC, inode, 0, inode == FOLDER ? names[descriptor] : NULL, NULL, NULL);
 }
 
 int fsync(int descriptor) { return sync_with(SYS_fsync, descriptor); }
 int fdatasync(int descriptor) { return sync_with(SYS_fdatasync, descriptor); }
 
-int unlink(const char *path) {
-  const char *name = name_in_folder(path);
-  if (!name) return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+static int unlink_at(int at, const char *path, int flags) {
+  char buffer[PATH_MAX];
+  const char *name = name_in_folder(absolute(at, path, buffer));
+  if (!name) return (int)syscall(SYS_unlinkat, at, path, flags);
   pthread_mutex_lock(&lock);
-  long result = may_go_on(0) ? syscall(SYS_unlinkat, AT_FDCWD, path, 0) : -1;
+  long result = may_go_on(0) ? syscall(SYS_unlinkat, at, path, flags) : -1;
   return (int)done(result, UNLINK, 0, 0, name, NULL, NULL);
 }
 
-int rename(const char *from, const char *to) {
-  const char *name = name_in_folder(from), *other = name_in_folder(to);
-  if (!name || !other) return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+int unlink(const char *path) { return unlink_at(AT_FDCWD, path, 0); }
+int rmdir(const char *path) { return unlink_at(AT_FDCWD, path, AT_REMOVEDIR); }
+int unlinkat(int at, const char *path, int flags) { return unlink_at(at, path, flags); }
+
+int renameat2(int at, const char *from, int to_at, const char *to, unsigned flags) {
+  char buffer[PATH_MAX], other_buffer[PATH_MAX];
+  const char *name = name_in_folder(absolute(at, from, buffer)), *other = name_in_folder(absolute(to_at, to, other_buffer));
+  if (!name || !other) return (int)syscall(SYS_renameat2, at, from, to_at, to, flags);
   pthread_mutex_lock(&lock);
-  long result = may_go_on(0) ? syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0) : -1;
+  long result = may_go_on(0) ? syscall(SYS_renameat2, at, from, to_at, to, flags) : -1;
   return (int)done(result, RENAME, 0, 0, name, other, NULL);
 }
 
-int link(const char *from, const char *to) {
-  const char *name = name_in_folder(from), *other = name_in_folder(to);
-  if (!name || !other) return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+int rename(const char *from, const char *to) { return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0); }
+
+int linkat(int at, const char *from, int to_at, const char *to, int flags) {
+  char buffer[PATH_MAX], other_buffer[PATH_MAX];
+  const char *name = name_in_folder(absolute(at, from, buffer)), *other = name_in_folder(absolute(to_at, to, other_buffer));
+  if (!name || !other) return (int)syscall(SYS_linkat, at, from, to_at, to, flags);
   pthread_mutex_lock(&lock);
-  long result = may_go_on(1) ? syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) : -1;
+  long result = may_go_on(1) ? syscall(SYS_linkat, at, from, to_at, to, flags) : -1;
   return (int)done(result, LINK, 0, 0, name, other, NULL);
 }
+
+int link(const char *from, const char *to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
+
+int mkdirat(int at, const char *path, mode_t mode) {
+  char buffer[PATH_MAX];
+  const char *name = name_in_folder(absolute(at, path, buffer));
+  if (!name) return (int)syscall(SYS_mkdirat, at, path, mode);
+  pthread_mutex_lock(&lock);
+  long result = may_go_on(1) ? syscall(SYS_mkdirat, at, path, mode) : -1;
+  return (int)done(result, MAKE_FOLDER, 0, 0, name, NULL, NULL);
+}
+
+int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }

@@ -5,57 +5,77 @@ import Testing
 
 @testable import NotificationStore
 
-@Suite("The spool beside a store") struct SpoolTests {
-  private let folder = TemporaryFolder()
-  private var path: String { folder.path("store") }
-  private var spool: NotificationSpool { NotificationSpool(besideStore: path, timeout: 0.2) }
-  private let secret = "Ada: the code is 4711"
+@Suite("The encrypted spool of a store") struct SpoolTests {
+  let folder = TemporaryFolder()
+  var path: String { folder.path("store") }
+  var spool: NotificationSpool { NotificationSpool(besideStore: path, timeout: 0.2) }
+  static let secret = "Ada: the code is 4711"
 
-  private func notification(_ number: Int) -> SpoolEntry {
+  func notification(_ number: Int) -> [SpoolEntry] {
     var data = NotificationData(timestamp: 1_764_460_861_000 + Int64(number))
-    (data.notificationId, data.title, data.body, data.source) = ("n\(number)", secret, "body \(number)", .extension)
-    return .notification(data)
+    (data.notificationId, data.title, data.body) = ("n\(number)", Self.secret, "body \(number)")
+    (data.source, data.recordId) = (.extension, RecordID.random())
+    return [.notification(data)]
   }
 
-  private func store(_ key: EncryptionKey? = nil, previous: EncryptionKey? = nil) throws -> NotificationStore {
+  func store(_ key: EncryptionKey? = nil, previous: EncryptionKey? = nil) throws -> NotificationStore {
     try NotificationStore(.init(path: path, key: try key ?? Keys.raw, previousKey: previous))
   }
 
-  private func titles(_ store: NotificationStore) throws -> [String] {
-    try store.notifications.page(limit: 1000).map(\.notificationId)
+  /// Lets the notifications of these numbers wait.
+  func append(_ numbers: Int..., key: EncryptionKey? = nil) throws {
+    #expect(try spool.append(numbers.map(notification), key: key ?? Keys.raw) == numbers.count)
   }
 
-  private func bytes() throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: spool.path))) }
-  private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: spool.path)) }
+  func identifiers(_ store: NotificationStore) throws -> [String] {
+    try store.notifications.page(limit: 20_000).map(\.notificationId)
+  }
 
-  /// Where each entry begins, and the file's end.
-  private func offsets(_ bytes: [UInt8]) -> [Int] {
-    var offsets = [72]
-    while let last = offsets.last, last + 8 <= bytes.count {
-      offsets.append(last + 8 + bytes[last..<last + 4].reduce(0) { $0 << 8 | Int($1) })
+  /// The files that wait, by name.
+  func files() throws -> [String: [UInt8]] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: spool.path).filter { $0 != "damaged" }
+    return try names.reduce(into: [:]) {
+      $0[$1] = Array(try Data(contentsOf: URL(fileURLWithPath: spool.path + "/" + $1)))
     }
-    return offsets
   }
 
-  @Test("What waits is taken in at the next opening, in order, once, and leaves nothing behind") func takenIn() throws {
+  func write(_ bytes: [UInt8], _ name: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: spool.path + "/" + name))
+  }
+
+  var damaged: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: spool.path + "/damaged")) ?? []).sorted()
+  }
+
+  /// Puts files there that are as written by this program, and not synced.
+  func plant(_ numbers: Range<Int>) throws {
+    mkdir(spool.path, 0o700)
+    for number in numbers {
+      let name = SpoolFile.randomName()
+      let push = SpooledPush(notification(number), writer: "w", sequence: Int64(number))
+      try write(try SpoolFile.encrypted(push, name: name, key: Keys.raw), name)
+    }
+  }
+
+  // MARK: Keeping and importing
+
+  @Test("What waits is imported at the next opening, once, and leaves nothing behind") func imported() throws {
     try store().close()
     var silent = SilentPushData()
-    silent.payload = #"{"a":"\#(secret)"}"#
+    silent.payload = #"{"a":"\#(Self.secret)"}"#
     var token = NotificationTokenData()
     token.token = "00ff"
-    try spool.append([notification(1), .silentPush(silent)], key: try Keys.raw)
-    try spool.append(
-      [
-        .token(token), notification(2),
-        .receipt(
-          DeliveryReceipt(recordId: "01a22c17-0ed4-76d2-8cf7-d033c1dc1c8b", notificationId: "n2", receivedAt: 5)),
-      ], key: try Keys.raw)
-    #expect(spool.count() == 5)
+    let receipt = DeliveryReceipt(
+      recordId: "01a22c17-0ed4-76d2-8cf7-d033c1dc1c8b", notificationId: "n2", receivedAt: 5)
+    #expect(try spool.append([notification(1) + [.silentPush(silent)], [.token(token)]], key: Keys.raw) == 2)
+    #expect(try spool.append([notification(2) + [.receipt(receipt)]], key: Keys.raw) == 1)
+    // A push is one file, whatever it consists of.
+    #expect(try spool.count() == 3 && files().count == 3)
     let store = try store()
-    #expect(store.spool.taken == 5 && store.spool.faults.isEmpty)
-    #expect(try titles(store) == ["n1", "n2"])
+    #expect(store.spool.taken == 3 && store.spool.waiting == 0 && store.spool.faults.isEmpty)
+    #expect(try identifiers(store) == ["n1", "n2"])
     let first = try #require(try store.notifications.page(limit: 1).first)
-    #expect(first.title == secret && first.source == .extension && first.timestamp == 1_764_460_861_001)
+    #expect(first.title == Self.secret && first.source == .extension && first.timestamp == 1_764_460_861_001)
     #expect(first.deviceId == store.deviceId)
     #expect(try store.silentPushes.page(limit: 9).map(\.payload) == [silent.payload])
     #expect(try store.tokens.page(limit: 9).map(\.token) == ["00ff"])
@@ -65,32 +85,83 @@ import Testing
     #expect(try self.store().spool.taken == 0)
   }
 
-  @Test("Nothing of it can be read on the disk, and only its owner may") func sealed() throws {
-    try spool.append([notification(1)], key: try Keys.raw)
-    let raw = try bytes()
-    for text in [secret, "ios_notification", "n1", "body"] {
-      #expect(Data(raw).range(of: Data(text.utf8)) == nil)
+  @Test("They are imported in the order in which they arrived; of one time, as each process wrote them") func order()
+    throws
+  {
+    try store().close()
+    try append(5, 3)
+    try append(4, 1)
+    var sameTime: [[SpoolEntry]] = []
+    for number in 10..<30 {
+      var data = NotificationData(timestamp: 1_764_460_861_009)
+      data.notificationId = "n\(number)"
+      sameTime.append([.notification(data)])
     }
-    let attributes = try FileManager.default.attributesOfItem(atPath: spool.path)
-    #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+    #expect(try spool.append(sameTime, key: Keys.raw) == 20)
+    let store = try store()
+    #expect(try identifiers(store) == (["n1", "n3", "n4", "n5"] + (10..<30).map { "n\($0)" }))
+    let orders = [(1, "b", 1), (2, "a", 2), (2, "b", 1), (2, "b", 10)].map {
+      SpooledPush.Order(arrival: $0.0, writer: $0.1, sequence: $0.2)
+    }
+    #expect(orders.reversed().sorted() == orders)
+  }
+
+  @Test("Nothing of it can be read on the disk or from its names, and only its owner may") func encrypted() throws {
+    let umaskBefore = umask(0)
+    defer { umask(umaskBefore) }
+    try append(1, 2)
+    for (name, bytes) in try files() {
+      for text in [Self.secret, "ios_notification", "n1", "body", "recordId"] {
+        #expect(Data(bytes).range(of: Data(text.utf8)) == nil)
+      }
+      #expect(name.utf8.count == 32 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) })
+      let mode = try FileManager.default.attributesOfItem(atPath: spool.path + "/" + name)[.posixPermissions]
+      #expect((mode as? NSNumber)?.intValue == 0o600)
+    }
+    let mode = try FileManager.default.attributesOfItem(atPath: spool.path)[.posixPermissions]
+    #expect((mode as? NSNumber)?.intValue == 0o700)
+  }
+
+  @Test("No name, salt, nonce or ciphertext comes twice, also of one push written again and again") func unique() throws
+  {
+    let push = notification(1)
+    let count = 100
+    for _ in 0..<2 { #expect(try spool.append((0..<count / 2).map { _ in push }, key: Keys.raw) == count / 2) }
+    let files = try files()
+    #expect(files.count == count)
+    func distinct(_ range: Range<Int>) -> Int { Set(files.values.map { Array($0[range]) }).count }
+    #expect(distinct(8..<40) == count)
+    #expect(distinct(SpoolFile.headerSize..<SpoolFile.headerSize + SpoolFile.nonceSize) == count)
+    #expect(distinct(68..<100) == count)
+  }
+
+  @Test("Each new folder and file is protected while it is empty") func protection() throws {
+    var protected: [String] = []
+    _ = try spool.append([notification(1), notification(2)], key: Keys.raw) { path in
+      let isFolder = path.hasSuffix(".spool")
+      #expect(isFolder ? folder.names == ["store.spool"] : FileSystem.size(path) == 0 && access(path, F_OK) == 0)
+      protected.append(isFolder ? "folder" : "file")
+    }
+    #expect(protected == ["folder", "file", "file"])
   }
 
   @Test("With a passphrase nothing waits, and nothing is written") func passphrase() throws {
     #expect(throws: DatabaseError(.spoolUnavailable, "")) {
-      try spool.append([notification(1)], key: try EncryptionKey("correct horse"))
+      try spool.append([notification(1)], key: Keys.passphrase)
     }
     #expect(folder.names == [])
   }
 
-  @Test("An entry that comes again after a kill is not stored twice") func again() throws {
+  @Test("A push that arrives again after a kill is not stored twice") func again() throws {
     try store().close()
     var silent = SilentPushData()
     silent.payload = "{}"
     // Without an identifier nothing would merge them.
-    try spool.append([.silentPush(silent), notification(1)], key: try Keys.raw)
-    let before = try bytes()
+    #expect(try spool.append([[.silentPush(silent)], notification(1)], key: Keys.raw) == 2)
+    let before = try files()
     try store().close()
-    try write(before)
+    mkdir(spool.path, 0o700)
+    for (name, bytes) in before { try write(bytes, name) }
     let store = try store()
     #expect(store.spool.taken == 2)
     #expect(try store.silentPushes.count() == 1 && store.notifications.count() == 1)
@@ -98,266 +169,160 @@ import Testing
 
   @Test("A push that the app has recorded as well stays one row") func merged() throws {
     let first = try store()
-    guard case .notification(var data) = notification(1) else { return }
-    data.source = .foreground
+    let push = notification(1)
+    guard case .notification(var data)? = push.first else {
+      Issue.record("the push has no notification")
+      return
+    }
+    (data.source, data.recordId) = (.foreground, "")
     try first.record(PushRecords(notification: data))
     try first.close()
-    try spool.append([notification(1)], key: try Keys.raw)
+    #expect(try spool.append([push], key: Keys.raw) == 1)
     let second = try store()
     #expect(try second.notifications.count() == 1)
     #expect(try second.notifications.page(limit: 1).first?.source == .foreground)
   }
 
-  @Test("An entry cut off at any byte is left out, the others are taken in, and the next goes on behind them")
-  func cutOff() throws {
-    try store().close()
-    try spool.append([notification(1), notification(2)], key: try Keys.raw)
-    let whole = try bytes()
-    let offsets = offsets(whole)
-    #expect(offsets.count == 3 && offsets[2] == whole.count)
-    for end in Array(stride(from: 0, to: whole.count, by: 37)) + [71, 72, 73, 79, 80, offsets[1], offsets[1] + 8] {
-      let empty = try store()
-      try empty.wipe()
-      try empty.close()
-      try write(Array(whole[..<end]))
-      try spool.append([notification(3)], key: try Keys.raw)
-      let store = try store()
-      #expect(store.spool.faults.isEmpty)
-      #expect(try titles(store) == (end < offsets[1] ? ["n3"] : ["n1", "n3"]), "cut off at \(end) of \(offsets)")
-      try store.close()
-      #expect(folder.names == ["store"])
-    }
-    try write(Array(whole.dropLast(3)))
+  @Test("A push that the store refuses does not keep the others back, and is kept") func refused() throws {
     let store = try store()
-    #expect(store.spool.cutOff == 1 && store.spool.taken == 1)
-  }
-
-  @Test("Entries that were reordered, doubled, altered or brought from another file are reported and kept aside")
-  func tampered() throws {
-    try spool.append([notification(1), notification(2), notification(3)], key: try Keys.raw)
-    let whole = try bytes()
-    let offsets = offsets(whole)
-    let entries = (0..<3).map { Array(whole[offsets[$0]..<offsets[$0 + 1]]) }
-    let header = Array(whole[..<72])
-    try FileManager.default.removeItem(atPath: spool.path)
-    try spool.append([notification(9)], key: try Keys.raw)
-    let foreign = Array(try bytes()[72...])
-    var altered = whole
-    altered[offsets[1] + 30] ^= 1
-    var length = whole
-    length[offsets[1]] = 0xff
-    // A length that may be: without its double it would look like an entry that was cut off.
-    var longer = whole
-    longer[offsets[1] + 2] ^= 0x40
-    let cases: [(bytes: [UInt8], taken: [String])] = [
-      (header + entries[1] + entries[0] + entries[2], ["n3"]),
-      (header + entries[0] + entries[0] + entries[2], ["n1", "n3"]),
-      (header + entries[0] + entries[2], ["n1"]), (header + entries[0] + foreign, ["n1"]), (altered, ["n1", "n3"]),
-      (length, ["n1"]), (longer, ["n1"]), (header + entries[0] + [UInt8](repeating: 0, count: 8), ["n1"]),
-      (header + entries[0] + [UInt8](repeating: 0, count: 500), ["n1"]),
-    ]
-    for (bytes, taken) in cases {
-      for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
-      try store().close()
-      try write(bytes)
-      let store = try store()
-      #expect(try titles(store) == taken)
-      #expect(store.spool.faults == [DatabaseError(.spoolUnreadable, "")])
-      // Not met again, and there for whoever wants to look.
-      #expect(folder.names.contains { $0.hasPrefix("store.spool-damaged-") })
-      #expect(!folder.names.contains("store.spool"))
-      try store.wipe()
-      try store.close()
-      #expect(folder.names == ["store"])
+    try store.database.write {
+      // All have one title.
+      try $0.execute("CREATE UNIQUE INDEX first ON ios_notification (title) WHERE notificationId IN ('n1', 'n2')")
     }
+    try append(1, 2, 3)
+    let report = store.takeSpoolIn()
+    #expect(report.taken == 2 && report.damaged == 1 && !report.isSomethingLeft)
+    #expect(try identifiers(store) == ["n1", "n3"])
+    #expect(damaged.count == 1)
   }
 
-  @Test("A file of nonsense, and one of a later version, stay and are reported") func nonsense() throws {
+  // MARK: Limits
+
+  @Test("More than one commit's files are imported, in order") func severalCommits() throws {
     try store().close()
-    for bytes in [[UInt8](repeating: 7, count: 100), Array("AWSPOOL2".utf8) + [UInt8](repeating: 1, count: 200)] {
-      try write(bytes)
-      let store = try store()
-      #expect(store.spool.faults == [DatabaseError(.spoolUnreadable, "")])
-      try store.close()
-      #expect(try self.bytes() == bytes)
-      // And are in nobody's way.
-      try spool.append([notification(1)], key: try Keys.raw)
-      let next = try self.store()
-      #expect(next.spool.taken == 1 && next.spool.faults.count == 1)
-      try next.wipe()
-      try next.close()
-    }
+    let count = 2 * NotificationSpool.filesInCommit + 1
+    try plant(0..<count)
+    let store = try store()
+    #expect(store.spool.taken == count)
+    #expect(try identifiers(store) == (0..<count).map { "n\($0)" })
   }
 
-  @Test("What was sealed before a rotation is taken in with it, or with the previous key; never lost") func rotation()
+  @Test("A push too large, and one too many by size, are refused; how many were kept is said") func sizes() throws {
+    func large(_ size: Int) -> [SpoolEntry] {
+      var data = SilentPushData()
+      data.payload = String(repeating: "x", count: size)
+      return [.silentPush(data)]
+    }
+    #expect(throws: DatabaseError(.tooLarge, "")) { try spool.append([large(2 << 20)], key: Keys.raw) }
+    #expect(folder.names == [])
+    #expect(try spool.append([notification(1), large(2 << 20), notification(2)], key: Keys.raw) == 1)
+    let many = (0..<17).map { _ in large(1_000_000) }
+    #expect(try spool.append(many, key: Keys.raw) == 16)
+    #expect(throws: DatabaseError(.tooManyWaiting, "")) { try spool.append([large(1_000_000)], key: Keys.raw) }
+    let store = try store()
+    #expect(store.spool.taken == 17 && store.spool.faults.isEmpty)
+  }
+
+  @Test("10,000 wait and no more; should there be more, all are imported") func count() throws {
+    let limit = NotificationSpool.maximumCount
+    mkdir(spool.path, 0o700)
+    for number in 0..<limit - 1 { #expect(mknod(spool.path + "/\(number)", S_IFREG | 0o600, 0) == 0) }
+    #expect(try spool.append([notification(1), notification(2)], key: Keys.raw) == 1)
+    #expect(throws: DatabaseError(.tooManyWaiting, "")) { try spool.append([notification(2)], key: Keys.raw) }
+    // One more, as another process may write at the same moment.
+    try plant(2..<3)
+    let store = try store()
+    #expect(store.spool.taken == 2 && store.spool.damaged == limit - 1)
+    #expect(try identifiers(store) == ["n1", "n2"])
+    #expect(store.spool.faults == [DatabaseError(.spoolAltered, "")])
+  }
+
+  @Test("A new file takes another name where its own is taken, and replaces nothing") func names() throws {
+    let names = Locked(["a", "a", "b"].map { String(repeating: $0, count: 32) })
+    let spool = NotificationSpool(besideStore: path) { names.withLock { $0.removeFirst() } }
+    #expect(try spool.append([notification(1)], key: Keys.raw) == 1)
+    let first = try files()
+    #expect(try spool.append([notification(2)], key: Keys.raw) == 1)
+    #expect(try files().count == 2)
+    #expect(try files()[String(repeating: "a", count: 32)] == first.values.first)
+    #expect(try identifiers(store()) == ["n1", "n2"])
+  }
+
+  @Test("A full disk keeps what fits, and says how many that is", .enabled(if: SmallDisk.isAvailable))
+  func fullDisk() throws {
+    let disk = try SmallDisk(size: "256k")
+    let spool = NotificationSpool(besideStore: disk.path("store"))
+    let kept = try spool.append((0..<200).map(notification), key: Keys.raw)
+    #expect((1..<200).contains(kept) && spool.count() == kept)
+    #expect(throws: DatabaseError(.diskFull, "")) { try spool.append([notification(201)], key: Keys.raw) }
+    let names = try FileManager.default.contentsOfDirectory(atPath: spool.path)
+    #expect(names.count == kept)
+  }
+
+  // MARK: Other processes
+
+  @Test("The process that imports or wipes is waited for, and reported when it takes too long") func busy() throws {
+    try store().close()
+    try append(1)
+    let held = try #require(try SpoolFolder.open(spool.path))
+    #expect(try held.lock(timeout: 0))
+    #expect(spool.takeIn([try Keys.raw]) { _ in }.faults == [DatabaseError(.busy, "")])
+    #expect(throws: DatabaseError(.busy, "")) { try spool.wipe() }
+    // No push waits for it.
+    try append(2)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("A folder that goes away while a push is written is made again") func removedFolder() throws {
+    var isFirst = true
+    let path = spool.path
+    let kept = try spool.append([notification(1)], key: Keys.raw) { _ in
+      // An import elsewhere has removed the folder, which was empty.
+      if isFirst { rmdir(path) }
+      isFirst = false
+    }
+    #expect(kept == 1 && !isFirst)
+    #expect(try identifiers(store()) == ["n1"])
+  }
+
+  @Test("What a killed process left under a temporary name is removed after an hour, and not before") func abandoned()
     throws
   {
-    let (old, new) = (try Keys.raw, EncryptionKey.random())
-    let first = try store()
-    try spool.append([notification(1)], key: old)
-    _ = try first.rotateEncryptionKey(to: new)
-    #expect(try titles(first) == ["n1"])
-    try first.close()
-    // A process that has not heard of the new key.
-    try spool.append([notification(2)], key: old)
-    let second = try store(new)
-    #expect(second.spool.faults == [DatabaseError(.spoolUnreadable, "")] && second.spool.taken == 0)
-    try second.close()
-    // One that has goes on beside it.
-    try spool.append([notification(3)], key: new)
-    #expect(spool.count() == 2)
-    let third = try store(new, previous: old)
-    #expect(third.spool.taken == 2 && third.spool.faults.isEmpty)
-    #expect(try titles(third) == ["n1", "n2", "n3"])
-    try third.close()
-    #expect(folder.names == ["store"])
-  }
-
-  @Test("The rotation of a closed store takes in what waits first") func closedRotation() throws {
-    let new = EncryptionKey.random()
     try store().close()
-    try spool.append([notification(1)], key: try Keys.raw)
-    _ = try NotificationStore.rotateEncryptionKey(of: path, from: try Keys.raw, to: new)
-    #expect(folder.names == ["store"])
-    let store = try store(new)
-    #expect(try titles(store) == ["n1"])
-  }
-
-  @Test("The status tells how much waits, of whatever key, and takes nothing in") func status() throws {
-    try store().close()
-    #expect(try StoreStatus(path: path, key: try Keys.raw).spooled == 0)
-    try spool.append([notification(1)], key: EncryptionKey.random())
-    try spool.append([notification(2), notification(3)], key: try Keys.raw)
-    #expect(try StoreStatus(path: path, key: try Keys.raw).spooled == 3)
-    #expect(spool.count() == 3)
-  }
-
-  @Test("A file that cannot be opened does not keep the others from being taken in") func oneOfSeveral() throws {
-    try store().close()
-    mkfifo(spool.path + "-0", 0o600)
-    try spool.append([notification(1)], key: try Keys.raw)
-    let store = try store()
-    #expect(try titles(store) == ["n1"])
-    #expect(store.spool.faults == [DatabaseError(.notAFile, "")])
-  }
-
-  @Test("What a rotation cannot take in, and no key at hand opens, does not stand in its way") func unreadable() throws
-  {
-    let new = EncryptionKey.random()
-    try store().close()
-    try spool.append([notification(1)], key: EncryptionKey.random())
-    _ = try NotificationStore.rotateEncryptionKey(of: path, from: try Keys.raw, to: new)
-    let store = try store(new)
-    _ = try store.rotateEncryptionKey(to: try Keys.raw)
-    try store.close()
+    try append(1)
+    let temporary = spool.path + "/." + String(repeating: "c", count: 32)
+    #expect(mknod(temporary, S_IFREG | 0o600, 0) == 0)
     #expect(spool.count() == 1)
-  }
-
-  @Test(
-    "A rotation begins only when what waits was taken in, and never says that the old key is in force when it is not")
-  func obstructedRotation() throws {
-    let (old, new) = (try Keys.raw, EncryptionKey.random())
-    let store = try store()
-    mkfifo(spool.path, 0o600)
-    #expect(throws: DatabaseError(.notAFile, "")) { try store.rotateEncryptionKey(to: new) }
-    try store.close()
-    #expect(throws: DatabaseError(.notAFile, "")) {
-      try NotificationStore.rotateEncryptionKey(of: path, from: old, to: new)
-    }
-    unlink(spool.path)
-    let spoolPath = spool.path
-    #expect(throws: DatabaseError(.rotationUnconfirmed, "")) {
-      try NotificationStore.rotateEncryptionKey(of: path, from: old, to: new) {
-        mkfifo(spoolPath, 0o600)
-        return false
-      }
-    }
-    unlink(spool.path)
-    try spool.append([notification(1)], key: old)
-    #expect(try NotificationStore.rotateEncryptionKey(of: path, from: old, to: new).wasDone)
-    let rotated = try self.store(new)
-    #expect(try titles(rotated) == ["n1"])
-  }
-
-  @Test("Behind a length that cannot be, nothing is written over: the next entry begins a file of its own")
-  func brokenLength() throws {
     try store().close()
-    for number in 1...3 { try spool.append([notification(number)], key: try Keys.raw) }
-    var altered = try bytes()
-    altered[offsets(altered)[1]] = 0xff
-    try write(altered)
-    try spool.append([notification(4)], key: try Keys.raw)
-    let store = try store()
-    #expect(try titles(store) == ["n1", "n4"])
-    #expect(store.spool.faults == [DatabaseError(.spoolUnreadable, "")])
-    let kept = try #require(folder.names.first { $0.hasPrefix("store.spool-damaged-") })
-    #expect(Array(try Data(contentsOf: URL(fileURLWithPath: folder.path(kept)))) == altered)
-  }
-
-  @Test("A wipe removes what waits, in all its files") func wipe() throws {
-    let store = try store()
-    try spool.append([notification(1)], key: EncryptionKey.random())
-    try spool.append([notification(2)], key: try Keys.raw)
-    #expect(folder.names.filter { $0.hasPrefix("store.spool") }.count == 2)
-    try store.wipe()
-    try store.close()
+    #expect(access(temporary, F_OK) == 0)
+    var times = [timeval(tv_sec: 1_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000, tv_usec: 0)]
+    #expect(utimes(temporary, &times) == 0)
+    try store().close()
     #expect(folder.names == ["store"])
   }
 
-  @Test("Readers, guests and a store that cannot be opened leave it alone") func untouched() throws {
+  @Test("Readers, secondary connections and a store that cannot be opened leave it alone") func untouched() throws {
     try store().close()
-    try spool.append([notification(1)], key: try Keys.raw)
-    let before = try bytes()
+    try append(1)
+    let before = try files()
     try NotificationStore(.init(path: path, key: try Keys.raw, access: .readOnly)).close()
     var guest = NotificationStore.Configuration(path: path, key: try Keys.raw, creating: false)
     guest.isGuest = true
     try NotificationStore(guest).close()
     #expect(throws: DatabaseError(.wrongKey, "")) { try store(EncryptionKey.random()) }
-    #expect(try bytes() == before)
+    _ = try StoreStatus(path: path, key: Keys.raw)
+    _ = try StoreVerification(path: path, key: Keys.raw)
+    #expect(try files() == before)
   }
 
-  @Test("A link, a folder and a pipe in its place are refused") func notAFile() throws {
-    let target = folder.write("target", "theirs")
-    symlink(target, spool.path)
-    #expect(throws: DatabaseError.self) { try spool.append([notification(1)], key: try Keys.raw) }
-    #expect(try String(contentsOfFile: target, encoding: .utf8) == "theirs")
-    unlink(spool.path)
-    mkfifo(spool.path, 0o600)
-    #expect(throws: DatabaseError(.notAFile, "")) { try spool.append([notification(1)], key: try Keys.raw) }
-    unlink(spool.path)
-    mkdir(spool.path, 0o700)
-    #expect(throws: DatabaseError.self) { try spool.append([notification(1)], key: try Keys.raw) }
-  }
-
-  @Test("What an administrator seals belongs to the store's owner", .enabled(if: geteuid() == 0)) func owner() throws {
+  @Test("What an administrator spools belongs to the store's owner", .enabled(if: geteuid() == 0)) func owner() throws {
     try store().close()
     let nobody: uid_t = 65534
     #expect(chown(path, nobody, nobody) == 0)
-    try spool.append([notification(1)], key: try Keys.raw)
-    var status = stat()
-    #expect(stat(spool.path, &status) == 0 && status.st_uid == nobody && status.st_mode & 0o777 == 0o600)
-  }
-
-  @Test("Who works on it is waited for, and reported when it takes too long") func busy() throws {
-    try spool.append([notification(1)], key: try Keys.raw)
-    let held = try SpoolFile.open(spool.path, creating: false, until: Date())
-    #expect(throws: DatabaseError(.busy, "")) { try spool.append([notification(2)], key: try Keys.raw) }
-    withExtendedLifetime(held) {}
-  }
-
-  @Test("A record too large, and one too many, are refused; what was there stays") func bounds() throws {
-    try store().close()
-    try spool.append([notification(1)], key: try Keys.raw)
-    var huge = SilentPushData()
-    huge.payload = String(repeating: "x", count: 2 << 20)
-    #expect(throws: DatabaseError(.tooLarge, "")) {
-      try spool.append([notification(2), .silentPush(huge)], key: try Keys.raw)
+    try append(1)
+    for name in [spool.path] + (try files().keys.map { spool.path + "/" + $0 }) {
+      var status = stat()
+      #expect(stat(name, &status) == 0 && status.st_uid == nobody && status.st_gid == nobody)
     }
-    var large = SilentPushData()
-    large.payload = String(repeating: "x", count: 1_000_000)
-    for _ in 0..<16 { try spool.append([.silentPush(large)], key: try Keys.raw) }
-    #expect(throws: DatabaseError(.tooManyWaiting, "")) { try spool.append([.silentPush(large)], key: try Keys.raw) }
-    let store = try store()
-    #expect(store.spool.taken == 17 && store.spool.faults.isEmpty)
   }
 }

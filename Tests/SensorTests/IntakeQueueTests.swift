@@ -90,6 +90,168 @@ extension SensorTests {
       #expect(bench.folder.names == ["store.sqlite"])
     }
 
+    /// Takes what a queue wants to be called for later, with its delay.
+    private final class Timer: Sendable {
+      let due = Locked<[(delay: TimeInterval, retry: @Sendable () -> Void)]>([])
+
+      @Sendable func schedule(_ delay: TimeInterval, _ retry: @escaping @Sendable () -> Void) {
+        due.withLock { $0.append((delay, retry)) }
+      }
+
+      /// Calls what is due, and returns its delay; nil when nothing is.
+      func fire(_ intake: IntakeQueue?) -> TimeInterval? {
+        let next = due.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        next?.retry()
+        intake.map { settle($0) }
+        return next?.delay
+      }
+    }
+
+    private static func settle(_ intake: IntakeQueue) {
+      let done = DispatchSemaphore(value: 0)
+      // Twice, for a retry asks for its turn.
+      intake.whenIdle { intake.whenIdle { done.signal() } }
+      done.wait()
+    }
+
+    private static let delays: [TimeInterval] = [5, 10, 20, 40, 80, 160, 300, 300]
+
+    @Test(
+      "A store that is busy is tried again after 5 s, twice that, … up to 5 minutes, until it can be used; then no more"
+    )
+    func retries() throws {
+      let isShut = Locked(true)
+      let reports = Locked(0)
+      let path = folder.path("store")
+      let timer = Timer()
+      let intake = IntakeQueue(
+        open: {
+          if isShut.snapshot { throw DatabaseError(.busy, "shut") }
+          return try NotificationStore(.init(path: path, key: try Keys.raw))
+        }, schedule: timer.schedule, report: { _ in reports.withLock { $0 += 1 } })
+      intake.add([.init(item: push(1)) { _ in }])
+      Self.settle(intake)
+      for delay in Self.delays { #expect(timer.fire(intake) == delay) }
+      #expect(reports.snapshot == 1)
+      isShut.withLock { $0 = false }
+      #expect(timer.fire(intake) == 300)
+      #expect(timer.fire(intake) == nil)
+      let store = try NotificationStore(.init(path: path, key: try Keys.raw))
+      #expect(try store.silentPushes.count() == 1)
+      // The next failure begins with the shortest delay.
+      isShut.withLock { $0 = true }
+      intake.close()
+      intake.add([.init(item: push(2)) { _ in }])
+      Self.settle(intake)
+      #expect(timer.fire(intake) == 5)
+    }
+
+    @Test("What stays in the spool is tried again with the same delays, until it is imported; a push does not hurry it")
+    func spoolRetries() throws {
+      let path = folder.path("store")
+      let timer = Timer()
+      let intake = IntakeQueue(
+        open: { try NotificationStore(.init(path: path, key: try Keys.raw)) }, schedule: timer.schedule,
+        report: { _ in })
+      let spool = NotificationSpool(besideStore: path)
+      #expect(mkfifo(spool.path, 0o600) == 0)
+      intake.prepare()
+      Self.settle(intake)
+      for delay in Self.delays {
+        intake.add([.init(item: push(1)) { _ in }])
+        Self.settle(intake)
+        #expect(timer.due.snapshot.count == 1)
+        #expect(timer.fire(intake) == delay)
+      }
+      unlink(spool.path)
+      #expect(try spool.append([[.notification(NotificationData(timestamp: 5))]], key: Keys.raw) == 1)
+      #expect(timer.fire(intake) == 300)
+      #expect(timer.fire(intake) == nil)
+      let store = try NotificationStore(.init(path: path, key: try Keys.raw))
+      #expect(try store.notifications.count() == 1 && store.silentPushes.count() == Self.delays.count)
+    }
+
+    @Test("A queue that is released ends, closes its store, and is tried no more") func released() throws {
+      let path = folder.path("store")
+      let timer = Timer()
+      let opened = Locked(0)
+      var intake: IntakeQueue? = IntakeQueue(
+        open: {
+          opened.withLock { $0 += 1 }
+          return try NotificationStore(.init(path: path, key: try Keys.raw))
+        }, schedule: timer.schedule, report: { _ in })
+      weak let weakIntake = intake
+      #expect(mkfifo(path + ".spool", 0o600) == 0)
+      intake?.prepare()
+      intake.map { Self.settle($0) }
+      #expect(timer.due.snapshot.count == 1)
+      intake = nil
+      // Its last job may be on its way out.
+      for _ in 0..<20_000 where weakIntake != nil { usleep(1000) }
+      #expect(weakIntake == nil)
+      #expect(timer.fire(nil) == 5 && timer.fire(nil) == nil)
+      #expect(opened.snapshot == 1)
+      unlink(path + ".spool")
+      #expect(folder.names == ["store"])
+    }
+
+    @Test("With a spool, what it keeps is safe, and what it does not waits in memory; a push too large keeps none back")
+    func spooled() throws {
+      let path = folder.path("store")
+      let timer = Timer()
+      let isShut = Locked(true)
+      let outcomes = Locked<[String]>([])
+      let reported = Locked<[AwareNotificationError.Code]>([])
+      let kept = Locked<[[SpoolEntry]]>([])
+      let intake = IntakeQueue(
+        open: {
+          if isShut.snapshot { throw DatabaseError(.busy, "shut") }
+          return try NotificationStore(.init(path: path, key: try Keys.raw))
+        },
+        spool: { pushes in
+          guard case .silentPush(let first)? = pushes[0].first else { return 0 }
+          if first.payload == "2" { throw DatabaseError(.tooLarge, "large") }
+          if first.payload == "4" { throw DatabaseError(.diskFull, "full") }
+          // One at a time.
+          kept.withLock { $0.append(pushes[0]) }
+          return 1
+        }, schedule: timer.schedule, report: { error in reported.withLock { $0.append(error.code) } })
+      intake.add(
+        (1...5).map { number in
+          .init(item: push(number)) { outcome in
+            outcomes.withLock {
+              if case .stored = outcome { $0.append("stored \(number)") } else { $0.append("failed \(number)") }
+            }
+          }
+        })
+      Self.settle(intake)
+      #expect(outcomes.snapshot == ["stored 1", "stored 3", "failed 2", "failed 4", "failed 5"])
+      #expect(reported.snapshot == [.diskFull, .busy])
+      #expect(kept.snapshot.count == 2)
+      isShut.withLock { $0 = false }
+      #expect(timer.fire(intake) == 5)
+      let store = try NotificationStore(.init(path: path, key: try Keys.raw))
+      #expect(try store.silentPushes.page(limit: 9).map(\.payload) == ["2", "4", "5"])
+    }
+
+    @Test("A spool in the form of an earlier version: what cannot be stored waits in memory, and that is reported")
+    func oldForm() throws {
+      let bench = Bench()
+      #expect(bench.push(["n": 1]) == .newData)
+      bench.sensor.suspend()
+      let other = try Connection.open(bench.path, key: Keys.raw)
+      try other.execute("BEGIN IMMEDIATE")
+      _ = bench.folder.write("store.sqlite.spool", "AWSPOOL1 and so on")
+      #expect(bench.push(["n": 2]) == .failed)
+      // At the opening, and where the push would have waited.
+      #expect(bench.observer.errors.snapshot.map(\.code) == [.spoolUnreadable, .spoolUnreadable, .busy])
+      try other.execute("ROLLBACK")
+      try other.close()
+      #expect(bench.push(["n": 3]) == .newData)
+      #expect(try bench.stored { try $0.silentPushes.count() } == 3)
+      #expect(bench.folder.names.contains("store.sqlite.spool"))
+    }
+
     @Test("Records that wait when the sensor is released are reported as lost") func lost() {
       let reported = Locked<[String]>([])
       var intake: IntakeQueue? = IntakeQueue {

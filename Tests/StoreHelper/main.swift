@@ -30,6 +30,7 @@ import com_awareframework_ios_sensor_notification
 //   store-helper app|extension DB KEYFILE FROM TO   hands the pushes FROM..<TO over as app or service extension
 //   store-helper alone PUSH KEYFILE               hands a push to a sensor, whose store has a name
 //   store-helper group NAME KEYFILE               shares a store between a sensor and a recorder in that app group
+//   store-helper spool DB KEYFILE COUNT           lets COUNT pushes, n0, n1, …, wait in the spool, prints "durable N"
 //   store-helper keep DB KEYFILE SQL              runs SQL, keeps its connection until its input ends, inserts a row
 //   store-helper sync DB KEYFILE HOST CA STUDYKEY [batch=N] [lease=SECONDS] [kill-after=ANSWERS] [remove]
 //                                                 sends what waits, printing a line a batch
@@ -218,6 +219,15 @@ do {
     if connection.isInTransaction { try connection.execute("COMMIT") }
     try connection.run("INSERT INTO item (text) VALUES ('theirs')")
     try connection.close()
+  case "spool":
+    let pushes = (0..<Int(arguments[3])!).map { number in
+      var data = NotificationData(timestamp: Int64(number))
+      (data.notificationId, data.body, data.source) = ("n\(number)", "body \(number)", .extension)
+      data = data.identified
+      let receipt = DeliveryReceipt(recordId: data.recordId, notificationId: "n\(number)", receivedAt: 1)
+      return [SpoolEntry.notification(data), .receipt(receipt)]
+    }
+    say("durable \(try NotificationSpool(besideStore: path).append(pushes, key: key))")
   case "app": Pushes.app(path, key, Int(arguments[3])!..<Int(arguments[4])!)
   case "extension": Pushes.extension(path, key, Int(arguments[3])!..<Int(arguments[4])!)
   case "alone": Pushes.alone(key, path)

@@ -56,7 +56,9 @@ public struct FileRecording: Sendable {
     case write(inode: UInt64, offset: Int, bytes: [UInt8])
     case truncate(inode: UInt64, size: Int)
     case sync(inode: UInt64)
-    case syncFolder
+    /// "" is the folder itself.
+    case syncFolder(name: String)
+    case makeFolder(name: String)
     case unlink(name: String)
     case rename(from: String, to: String)
     case link(from: String, to: String)
@@ -113,12 +115,13 @@ public struct FileRecording: Sendable {
       case 3: return .write(inode: inode, offset: offset, bytes: Array(content))
       case 4: return .truncate(inode: inode, size: offset)
       case 5: return .sync(inode: inode)
-      case 6: return .syncFolder
+      case 6: return .syncFolder(name: name)
       case 7: return .unlink(name: name)
       case 8: return .rename(from: name, to: other)
       case 9: return .link(from: name, to: other)
       case 10: return .failed
       case 11: return .said(String(decoding: content, as: UTF8.self))
+      case 12: return .makeFolder(name: name)
       default: preconditionFailure("the record is not one of this recorder")
       }
     }

@@ -22,7 +22,8 @@ public struct RecordedDisk {
   private final class File {
     var synced: [UInt8]
     var unsynced: [Change] = []
-    init(_ bytes: [UInt8]) { synced = bytes }
+    let isFolder: Bool
+    init(_ bytes: [UInt8], isFolder: Bool = false) { (synced, self.isFolder) = (bytes, isFolder) }
   }
 
   private enum Renaming {
@@ -34,6 +35,8 @@ public struct RecordedDisk {
       case .add(let name, _), .remove(let name): return name
       }
     }
+
+    var folder: String { name.split(separator: "/").dropLast().joined(separator: "/") }
   }
 
   private var files: [UInt64: File] = [:]
@@ -42,9 +45,16 @@ public struct RecordedDisk {
   /// Of one operation each: a renaming is there as a whole, or not at all.
   private var unsyncedNames: [[Renaming]] = []
 
-  /// The disk holds the files of the folder, all synced.
+  /// The disk holds the files of the folder and of those below it, all synced.
   public init(_ folder: TemporaryFolder) {
     names = folder.contents.mapValues { File([UInt8]($0)) }
+    for name in FileManager.default.enumerator(atPath: folder.path)?.compactMap({ $0 as? String }) ?? [] {
+      guard names[name] == nil else { continue }
+      let content = FileManager.default.contents(atPath: folder.path(name))
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: folder.path(name), isDirectory: &isFolder)
+      names[name] = File([UInt8](content ?? Data()), isFolder: isFolder.boolValue)
+    }
     syncedNames = names
   }
 
@@ -65,9 +75,13 @@ public struct RecordedDisk {
       guard let file = files[inode] else { return }
       for change in file.unsynced { Self.apply(change, to: &file.synced) }
       file.unsynced = []
-    case .syncFolder:
-      for renaming in unsyncedNames.joined() { Self.apply(renaming, to: &syncedNames) }
-      unsyncedNames = []
+    case .syncFolder(let name):
+      // Each folder is synced for itself. A renaming from one to another is there with the first of the two.
+      let isSynced = { (renamings: [Renaming]) in renamings.contains { $0.folder == name } }
+      for renaming in unsyncedNames.filter(isSynced).joined() { Self.apply(renaming, to: &syncedNames) }
+      unsyncedNames.removeAll(where: isSynced)
+    case .makeFolder(let name):
+      change([.add(name, File([], isFolder: true))])
     case .unlink(let name):
       change([.remove(name)])
     case .rename(let old, let new):
@@ -125,8 +139,14 @@ public struct RecordedDisk {
       }
     }
     var written: [ObjectIdentifier: String] = [:]
-    // In an order that a repetition has too.
+    // In an order that a repetition has too, a folder before what is in it.
     for (name, file) in names.sorted(by: { $0.key < $1.key }) {
+      // The folder itself was lost.
+      if let slash = name.lastIndex(of: "/"), access(folder.path(String(name[..<slash])), F_OK) != 0 { continue }
+      if file.isFolder {
+        try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+        continue
+      }
       if let other = written.updateValue(folder.path(name), forKey: ObjectIdentifier(file)) {
         try FileManager.default.linkItem(atPath: other, toPath: folder.path(name))
         continue

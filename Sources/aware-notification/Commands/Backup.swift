@@ -29,6 +29,12 @@ enum Backup: Command {
     let report = try Database.backUp(path, key: key, to: output, backupKey: backupKey) { _ in
       command_line_interrupt() == 0
     }
+    let waiting = NotificationSpool(besideStore: try FileSystem.absolute(path)).inspect([key]).waiting
+    if waiting > 0 {
+      Output.error(
+        "\(waiting) \(waiting == 1 ? "push waits" : "pushes wait") in the spool and \(waiting == 1 ? "is" : "are") not in the "
+          + "backup: open the store for writing first, as sync does")
+    }
     if arguments.has("verify") { try verify(report.path, backupKey ?? key) }
     try arguments.has("json") ? Output.json(report.object) : Output.write("backed up to \(report.text)")
     return 0

@@ -8,7 +8,7 @@ enum Record: Command {
   static let name = "record"
   static let summary = "store pushes from JSON lines"
   static let usage =
-    "--db PATH [--key-file FILE | --key-fd N] [--host HOST] [OPTION...] [FILE]"
+    "--db PATH [--key-file FILE | --key-fd N] [--previous-key-file FILE] [--host HOST] [OPTION...] [FILE]"
   static let details = """
     Reads FILE, or standard input: a line is an APNs payload, or an object with payload and, as far as they are
     known, id (the request's identifier), receivedAt (Unix milliseconds) and bundle (the receiving app). Visible
@@ -22,7 +22,7 @@ enum Record: Command {
     reported with its number, the rest goes on, and the exit status is 1; so it is when a sync failed.
     """
   static let options =
-    Option.store + [
+    Option.storeWithSpool + [
       Option(name: "label", value: "TEXT", help: "the label of the records"),
       Option(name: "bundle", value: "ID", help: "the app, where the line does not say"),
       .broadcasts,
@@ -39,13 +39,14 @@ enum Record: Command {
     }
     // Before the input is opened, which might get the very descriptor that --key-fd names.
     let key = try arguments.key(making: path)
+    let previousKey = try arguments.previousKey()
     let input = try openInput(arguments.operands.first)
     guard input != STDIN_FILENO || arguments.value("key-fd") != "0" else {
       throw UsageError("the key and the pushes cannot both come from standard input")
     }
     let session = try SensorSession(
-      path: path, key: key, label: arguments.value("label") ?? "", showsBroadcasts: arguments.has("broadcasts"),
-      upload: upload)
+      path: path, key: key, previousKey: previousKey, label: arguments.value("label") ?? "",
+      showsBroadcasts: arguments.has("broadcasts"), upload: upload)
     // A wrong key or a store that is not one shows before the first line is read.
     return try session.whileOpen {
       command_line_catch_interrupts()

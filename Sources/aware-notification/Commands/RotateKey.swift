@@ -7,7 +7,8 @@ enum RotateKey: Command {
   static let name = "rotate-key"
   static let summary = "give a store another key"
   static let usage =
-    "--db PATH [--key-file OLD | --key-fd N] --new-key-file NEW [--generate] [--rewrite] [--json]"
+    "--db PATH [--key-file OLD | --key-fd N] --new-key-file NEW [--previous-key-file FILE] [--generate] [--rewrite] "
+    + "[--json]"
   static let details = """
     Encrypts every page anew under the key in NEW. With --generate that key is made: NEW appears when the store is under
     it, and until then the key is in NEW.staged. Run again after an interruption or a failure, the command finishes the
@@ -18,7 +19,7 @@ enum RotateKey: Command {
     does so anyway. Nobody else may have the store open then.
     """
   static let options =
-    Option.store + [
+    Option.storeWithSpool + [
       Option(name: "new-key-file", value: "NEW", file: .secret, help: "the new key's file"),
       Option(name: "generate", help: "make a new raw key, and NEW for it"),
       Option(name: "rewrite", help: "copy, compact and change the salt"), .json,
@@ -28,6 +29,7 @@ enum RotateKey: Command {
     let path = try arguments.required("db")
     let newKeyFile = NewKeyFile(path: try arguments.required("new-key-file"), isGenerated: arguments.has("generate"))
     let old = try arguments.key()
+    let previous = try arguments.previousKey()
     command_line_catch_interrupts()
     // A second run at once would stage another key for the store that this one is about to rotate.
     let lock = try PathLock(newKeyFile.path, timeout: nil)
@@ -38,8 +40,8 @@ enum RotateKey: Command {
     do {
       defer { progress.end() }
       report = try NotificationStore.rotateEncryptionKey(
-        of: path, from: old, to: new, rewriting: arguments.has("rewrite"),
-        isInterrupted: { command_line_interrupt() != 0 })
+        of: path, from: old, to: new, previous: previous, rewriting: arguments.has("rewrite"),
+        isInterrupted: { command_line_interrupt() != 0 }, reportFault: { Output.error($0.message) })
     } catch {
       newKeyFile.tellOfStagedKey()
       throw error

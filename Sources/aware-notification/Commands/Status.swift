@@ -5,15 +5,16 @@ import NotificationStore
 enum Status: Command {
   static let name = "status"
   static let summary = "tell what a store holds, without its content"
-  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--json]"
+  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--previous-key-file FILE] [--json]"
   static let details = """
-    Prints version, cipher, sizes, and for each table the number of records, how many were not sent yet or were set
-    aside, and what went wrong with the last upload.
+    Prints version, cipher, sizes, for each table the number of records, how many were not sent yet or were set aside,
+    and what went wrong with the last upload, and what waits in the spool.
     """
-  static let options = Option.store + [.json]
+  static let options = Option.storeWithSpool + [.json]
 
   static func run(_ arguments: Arguments) throws -> Int32 {
-    let status = try StoreStatus(path: try arguments.required("db"), key: try arguments.key())
+    let status = try StoreStatus(
+      path: try arguments.required("db"), key: try arguments.key(), previousKey: try arguments.previousKey())
     try arguments.has("json") ? Output.json(object(status)) : Output.write(text(status))
     return 0
   }
@@ -32,7 +33,8 @@ enum Status: Command {
       "path": status.path, "jsonVersion": status.jsonVersion, "currentJsonVersion": status.currentVersion,
       "cipherVersion": status.cipher.libraryVersion, "fileFormat": status.cipher.generation,
       "readableHeader": status.cipher.hasReadableHeader, "journalMode": status.journalMode, "fileSize": status.fileSize,
-      "logSize": status.logSize, "spooled": status.spooled, "counts": counts, "pending": pending, "uploads": uploads,
+      "logSize": status.logSize, "spooled": status.spool.waiting, "spoolDamaged": status.spool.damaged,
+      "spoolFaults": status.spool.faults.map(\.message), "counts": counts, "pending": pending, "uploads": uploads,
     ]
   }
 
@@ -73,9 +75,15 @@ enum Status: Command {
       \(isOlder ? " (written by an older SQLCipher; it is used as it is)" : "")\
       \(status.cipher.hasReadableHeader ? "\nheader: readable" : "")
       size: \(status.fileSize) bytes, write-ahead log \(status.logSize) bytes (journal mode \(status.journalMode))
-      \(tables.joined(separator: "\n"))\
-      \(status.spooled > 0 ? "\n\(status.spooled) entries wait sealed beside the store, for whoever opens it for writing" : "")
+      \(tables.joined(separator: "\n"))\(text(status.spool))
 
       """
+  }
+
+  private static func text(_ spool: SpoolReport) -> String {
+    guard spool.waiting > 0 || !spool.faults.isEmpty else { return "" }
+    let faults = spool.faults.map { "\n  " + $0.message.escapingControls }.joined()
+    return
+      "\nspool: \(spool.waiting) \(spool.waiting == 1 ? "push waits" : "pushes wait") for the next program that writes\(faults)"
   }
 }

@@ -7,7 +7,8 @@ import NotificationSync
 enum Sync: Command {
   static let name = "sync"
   static let summary = "send what was recorded to the study's server"
-  static let usage = "--db PATH [--key-file FILE | --key-fd N] --host HOST [--server-type TYPE] [OPTION...]"
+  static let usage =
+    "--db PATH [--key-file FILE | --key-fd N] [--previous-key-file FILE] --host HOST [--server-type TYPE] [OPTION...]"
   static let details = """
     Sends, in batches and in the order of their ids, the records that were not sent yet, over TLS only. A batch counts as
     sent on an answer that this kind of server gives for success, and on nothing else; without an answer it is sent again
@@ -19,7 +20,7 @@ enum Sync: Command {
     in the way is on standard error.
     """
   static let options =
-    Option.store + Option.upload + [
+    Option.storeWithSpool + Option.upload + [
       Option(name: "from-start", help: "send everything once more; the server drops what it has"),
       Option(name: "dry-run", help: "send nothing: tell what would be sent, and where"), .json,
     ]
@@ -28,7 +29,9 @@ enum Sync: Command {
     let path = try arguments.required("db")
     let upload = try Upload(arguments)
     if arguments.has("dry-run") { return try dryRun(arguments, upload) }
-    let store = try NotificationStore(.init(path: path, key: try arguments.key(), creating: false))
+    let store = try NotificationStore(
+      .init(path: path, key: try arguments.key(), previousKey: try arguments.previousKey(), creating: false))
+    Output.errors(store.spool)
     defer { try? store.close() }
     let synchronizer = try Synchronizer(store, upload.settings(deviceId: store.deviceId))
     command_line_catch_interrupts()
@@ -115,16 +118,19 @@ enum Sync: Command {
 enum Requeue: Command {
   static let name = "requeue"
   static let summary = "let rows that were set aside be sent again"
-  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--json]"
+  static let usage = "--db PATH [--key-file FILE | --key-fd N] [--previous-key-file FILE] [--json]"
   static let details = """
     Rows that the server found too large, or that could not be written as JSON, are set aside by sync, and stay in the
     store. After this the next sync tries them once more.
     """
-  static let options = Option.store + [.json]
+  static let options = Option.storeWithSpool + [.json]
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let store = try NotificationStore(
-      .init(path: try arguments.required("db"), key: try arguments.key(), creating: false))
+      .init(
+        path: try arguments.required("db"), key: try arguments.key(), previousKey: try arguments.previousKey(),
+        creating: false))
+    Output.errors(store.spool)
     let count = try store.requeue()
     try store.close()
     try arguments.has("json") ? Output.json(["requeued": count]) : Output.write("requeued \(count) rows\n")

@@ -1,4 +1,5 @@
 import EncryptedSQLite
+import Foundation
 import NotificationStore
 import Testing
 
@@ -16,6 +17,23 @@ extension AppleSources {
       defer { try? store.close() }
       let values = try [store.database.read(values), store.database.write(values)]
       #expect(values == [[1, 1], [1, 1]])
+    }
+
+    @Test("Where the system cannot rename without replacing, a push that waits gets its name by a link") func linked()
+      throws
+    {
+      let path = folder.path("store.sqlite")
+      let pushes: [[SpoolEntry]] = [[.notification(NotificationData(timestamp: 5))]]
+      #expect(try NotificationSpool(besideStore: path).append(pushes, key: Keys.raw) == 1)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: path + ".spool").count == 1)
+      let store = try NotificationStore(.init(path: path, key: Keys.raw))
+      #expect(store.spool.taken == 1 && store.spool.faults.isEmpty)
+      try store.close()
+      for name in ["a", "b"] { try Data(name.utf8).write(to: URL(fileURLWithPath: folder.path(name))) }
+      #expect(
+        FileSystem.renameExclusively(folder.path("a"), in: AT_FDCWD, to: folder.path("b"), in: AT_FDCWD) == -1
+          && errno == EEXIST)
+      #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path("b"))) == Data("b".utf8))
     }
 
     private func values(_ connection: Connection) throws -> [Int64?] {

@@ -7,6 +7,17 @@ import Foundation
 /// Linux refuses this number.
 public var F_FULLFSYNC: Int32 { 51 }
 
+/// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/renamex_np.2.html
+public var RENAME_EXCL: Int32 { 4 }
+
+/// Linux has no such call that Swift sees: it is refused, as by a file system that has none.
+public func renameatx_np(
+  _ fromfd: Int32, _ from: UnsafePointer<CChar>!, _ tofd: Int32, _ to: UnsafePointer<CChar>!, _ flags: UInt32
+) -> Int32 {
+  errno = ENOTSUP
+  return -1
+}
+
 public typealias errno_t = Int32
 
 /// C11, Annex K.3.7.4.1.
