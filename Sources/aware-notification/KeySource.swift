@@ -17,9 +17,7 @@ extension Arguments {
   }
 
   /// The key that `--previous-key-file` names.
-  func previousKey() throws -> EncryptionKey? {
-    try value("previous-key-file").map { try KeyFile.read($0) }
-  }
+  func previousKey() throws -> EncryptionKey? { try value("previous-key-file").map { try KeyFile.read($0) } }
 
   private static func askForKey(twice: Bool) throws -> EncryptionKey {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)

@@ -155,11 +155,11 @@ package struct StoreSettings: @unchecked Sendable {
             + "move it away"))
     }
     do {
-      // What no key at hand opens, or what was written since: it is imported, or reported, with the store there.
+      // What no key at hand opens: the new store reports it. Until it has moved, the old one stays, so that it is looked for.
       try NotificationSpool(besideStore: old).move(toStore: path)
       try NotificationStore.remove(old, key: key, heldIn: path)
     } catch {
-      // In use, or written to since: it stays with its spool, and the next opening tries again.
+      // In use, or written to since: it stays, and the next opening tries again.
       report(DatabaseError(describing: error))
     }
   }

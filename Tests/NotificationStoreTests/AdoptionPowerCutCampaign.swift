@@ -26,8 +26,10 @@ struct AdoptionPowerCutCampaign {
     try #require(counts == [304, 1, 1] && isLast, "\(place): \(counts)")
     try #require(try StoreVerification(path: folder.path(name), key: Keys.raw).isSound, place)
     try #require(PublicSensor.plaintext(in: folder.contents) == [], place)
-    // What the disk kept of a copy without its marker is nobody's to remove.
-    let names = folder.names.filter { !$0.hasPrefix(name + ".new-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+    // What the disk kept of a copy without its marker is nobody's to remove; a lock's file is empty.
+    let names = folder.names.filter { other in
+      !other.hasPrefix(name + ".new-") && !["-wal", "-shm", ".lock"].contains(where: other.hasSuffix)
+    }
     try #require(names == [name], "\(place): \(names)")
   }
 
