@@ -49,8 +49,15 @@ extension Connection {
   package func readableHeaderFaults() throws -> [String] {
     guard cipher.hasReadableHeader, let bytes = Self.beginning(of: handle) else { return [] }
     let version: UInt8 = try text("PRAGMA journal_mode") == "wal" ? 2 : 1
-    // SQLite's file format, 1.3.3: who may write, who may read; 1 is a journal's mode, 2 the log's.
-    return bytes[18] == version && bytes[19] == version ? [] : ["the readable header does not tell the journal mode"]
+    // SQLite's file format, 1.3.3: who may write, who may read; 1 is a journal's mode, 2 the WAL's. 1.3.7: the number of
+    // pages, for which SQLite takes 0 as unknown.
+    let count = bytes[28..<32].reduce(0) { $0 << 8 | Int($1) }
+    var faults: [String] = []
+    if bytes[18] != version || bytes[19] != version {
+      faults.append("the readable header does not tell the journal mode")
+    }
+    if count != (try pageCount) { faults.append("the readable header does not tell the number of pages") }
+    return faults
   }
 }
 

@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 
 extension Connection {
   /// Encrypts every page anew under `key`, in one transaction, and closes this connection whatever happens.
@@ -26,8 +27,12 @@ extension Connection {
       try whenLocked(self)
       finalizeStatements()
       let rekeyed = key.withUnsafeBytes { sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+      // It has committed by itself, and then this hook is not called. Where that failed, a second try must not succeed:
+      // SQLite would continue the checksums of the first try's frames, and recovery from the WAL, once no process has the
+      // file open, would reject all frames from there on.
+      sqlite3_commit_hook(handle, { _ in 1 }, nil)
       let committed = sqlite3_exec(handle, "COMMIT", nil, nil, nil)
-      let hint = [rekeyed, committed].first { $0 != SQLITE_OK }.map { error($0) }
+      let hint = [rekeyed, committed].first { $0 != SQLITE_OK }.map { reason($0) }
       let foldedIn =
         !hasLog || sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) == SQLITE_OK
       abandon()
@@ -35,6 +40,15 @@ extension Connection {
     } catch {
       abandon()
       throw error
+    }
+  }
+
+  /// Why the transaction was not committed: the system's error for its last read or write, if there was one.
+  private func reason(_ status: Int32) -> DatabaseError {
+    switch sqlite3_system_errno(handle) {
+    case 0: error(status)
+    case ENOSPC, EDQUOT: error(SQLITE_FULL)
+    default: error(SQLITE_IOERR)
     }
   }
 

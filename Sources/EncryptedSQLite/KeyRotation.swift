@@ -50,18 +50,20 @@ struct KeyRotation {
     try replacement.stopIfInterrupted()
     var proved = 0.0
     var before: TableCounts?
+    var frames = 0
     let (hint, isLogFoldedIn) = try replacement.naming(path) {
       try connection.rekey(to: new) { connection in
         before = try TableCounts(connection)
+        frames = committedFrames
         proved = clock.seconds
       }
     }
     // A directory entry that comes or goes with a journal.
     let isSynced = (try? FileSystem.syncFolder(of: path)) != nil
     let rotated = clock.seconds
-    let after = try decide(hint)
+    let after = try decide(hint, frames: frames)
     // A commit that complained may not be on the medium, though the file reads as if it were.
-    let isDurable = try isSynced && (hint == nil || confirm(open(new)))
+    let isDurable = isSynced && (hint == nil || (try? confirm(open(new))) == true)
     guard isDurable, after.counts == before else {
       throw unconfirmed("it could not be compared with what it held")
     }
@@ -72,17 +74,18 @@ struct KeyRotation {
 
   /// Which key is in force, by fresh connections alone.
   ///
+  /// - Parameter frames: the WAL's committed frames before the change.
   /// - Throws: `rotationFailed` when it is the old one, or what `hint` tells of the reason.
-  private func decide(_ hint: DatabaseError?) throws -> FileState {
+  private func decide(_ hint: DatabaseError?, frames: Int = .max) throws -> FileState {
     do {
       let state = try FileState(path, new, options.busyTimeout, access: .readWrite)
       guard try !opens(under: old) else { throw unconfirmed("both keys open it") }
       return state
     } catch let error as DatabaseError where error.code == .wrongKey {
       guard (try? opens(under: old)) == true else { throw unconfirmed("neither key opens it now") }
-      // Frames of a commit whose sync failed may still stand in the log, and be taken for whole by whoever opens the file
-      // when all others are gone. A commit of its own, under the old key, overwrites their beginning.
-      guard hint == nil || (try? settle()) != nil else { throw unconfirmed("its log cannot be written") }
+      // Frames of a commit whose sync failed are still in the WAL, and the process that opens the file when all others are
+      // gone would take them for whole. A commit of its own, under the old key, overwrites their beginning.
+      guard committedFrames <= frames || (try? settle()) != nil else { throw unconfirmed("its log cannot be written") }
       let code = hint.map(\.code) ?? .rotationFailed
       let known: [DatabaseError.Code] = [.busy, .diskFull, .inputOutput, .corrupt]
       throw DatabaseError(
@@ -204,6 +207,9 @@ struct KeyRotation {
     defer { try? connection.close() }
     return (try? Self.makeDurable(connection)) != nil
   }
+
+  /// The WAL's frames up to its last commit, whether that was acknowledged or not.
+  private var committedFrames: Int { (try? WriteAheadLog(of: path))?.committedFrames ?? 0 }
 
   /// Commits something under the old key, which changes nothing.
   private func settle() throws {

@@ -3,12 +3,59 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a rotation has said is true after a power cut, also where a second run found the work of a first one that was
-/// killed.
+/// What a rotation has said is true after a power cut, or after every process was killed: also where a sync failed, and where
+/// a second run found the work of a first one that was killed.
 @Suite(.enabled(if: FileRecorder.isAvailable, "there is no C compiler, or a sanitizer is on"))
 struct KeyRotationDurabilityCampaign {
   private let folder = TemporaryFolder()
   private let copy = TemporaryFolder()
+
+  private static let holding = "INSERT INTO item (text) VALUES ('held'); BEGIN; SELECT count(*) FROM item"
+
+  @Test("A sync that fails alone: the old key stays in force where it was said, though no process ever writes again")
+  func failedSync() throws {
+    try Campaign.run(keeping: folder) {
+      let store = try RotatedStore(from: Keys.rawText, to: KeyRotationTests.otherKeys[0])
+      let arguments = store.arguments(in: folder, isRewriting: false)
+      /// With another process that reads from the WAL, which keeps its frames then, and is killed in the end.
+      func run(_ interruption: FileRecorder.Interruption?) throws -> (result: Program.Result, recording: FileRecording)
+      {
+        try store.restore(in: folder)
+        let holder = try Program.start(
+          Program.helper, ["keep", folder.path(RotatedStore.name), arguments[2], Self.holding])
+        try #require(holder.waitForLine("keeping"))
+        let run = try FileRecorder.run(Program.helper, arguments, folder: folder.path, interruption)
+        holder.kill()
+        _ = holder.finish()
+        return run
+      }
+      let (whole, recording) = try run(nil)
+      try #require(whole.lines == ["rotated", "ok"])
+      let syncs = recording.numbersBeforeOutput {
+        switch $0 {
+        case .sync, .syncFolder: true
+        default: false
+        }
+      }
+      var outcomes: [String: Int] = [:]
+      // More than one, too: what failed may be tried again.
+      for (number, count) in syncs.flatMap({ number in (1...(Campaign.isLong ? 2 : 1)).map { (number, $0) } }) {
+        let place: Comment = "\(count) syncs from operation \(number)"
+        let outcome = try #require(try run(.failingSyncs(from: number, count: count)).result.lines.first)
+        outcomes[outcome, default: 0] += 1
+        let force = try store.force(in: folder, having: ["held"], place)
+        switch outcome {
+        case "rotated": try #require(force == .new, place)
+        case "rotationUnconfirmed": break
+        default:
+          try #require(
+            ["inputOutput", "rotationFailed"].contains(outcome) && force == .old, "\(place): \(outcome), \(force)")
+        }
+      }
+      try #require(outcomes.keys.contains { !["rotated", "rotationUnconfirmed"].contains($0) }, "\(outcomes)")
+      Campaign.report("\(syncs.count) failed syncs: \(outcomes)")
+    }
+  }
 
   @Test("A second run, after one that was killed before or at a sync, says nothing that a power cut takes back")
   func secondRun() throws {

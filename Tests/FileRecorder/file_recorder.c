@@ -6,6 +6,7 @@
 //   RECORD_KILL_AT   the operation, counted from 1, in whose stead the program gets SIGKILL
 //   RECORD_FULL_AT   the operation from which on nothing can be written any more, as on a full disk
 //   RECORD_FAIL_AT   the operation from which on all fail, as on a broken disk
+//   RECORD_FAIL_SYNCS_AT, RECORD_FAIL_SYNCS   the operation from which on that many syncs fail, and nothing else
 //
 // A failure ends when the program writes to its standard output. The record is a sequence of `struct entry`, each
 // followed by its two names and its bytes. It goes past libc, with the system's calls, so that it needs nothing of it.
@@ -43,7 +44,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *folder;
 static size_t folder_length;
 static int record = -1;
-static long operations, kill_at, full_at, fail_at;
+static long operations, kill_at, full_at, fail_at, fail_syncs_at, fail_syncs;
 // By descriptor: the inode of a file in the folder, FOLDER for the folder or one below it, else 0.
 static uint64_t inodes[MOST_FILES];
 // By descriptor: the name of a folder, "" for the folder itself.
@@ -62,6 +63,8 @@ __attribute__((constructor)) static void begin(void) {
   kill_at = number("RECORD_KILL_AT");
   full_at = number("RECORD_FULL_AT");
   fail_at = number("RECORD_FAIL_AT");
+  fail_syncs_at = number("RECORD_FAIL_SYNCS_AT");
+  fail_syncs = number("RECORD_FAIL_SYNCS");
   int descriptor = (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (descriptor < 0) abort();
   // Where no descriptor of the program's will be.
@@ -253,6 +256,11 @@ static int sync_with(long call, int descriptor) {
   pthread_mutex_lock(&lock);
   // The medium is the test's affair: the system need not wait for it.
   long result = may_go_on(0) ? 0 : -1;
+  if (result == 0 && fail_syncs > 0 && operations >= fail_syncs_at) {
+    fail_syncs--;
+    errno = EIO;
+    result = -1;
+  }
   return (int)done(
       result, inode == FOLDER ? SYNC_FOLDER : SYNC, inode, 0, inode == FOLDER ? names[descriptor] : NULL, NULL, NULL);
 }

@@ -9,6 +9,8 @@ public enum FileRecorder {
     case fullDisk(from: Int)
     /// From the operation on nothing works, until the program writes to its output.
     case brokenDisk(from: Int)
+    /// From the operation on so many syncs fail, and nothing else does.
+    case failingSyncs(from: Int, count: Int)
   }
 
   /// Whether there is a C compiler to build it with. A sanitizer has hooks of its own in the same places.
@@ -29,6 +31,9 @@ public enum FileRecorder {
     case .kill(let number)?: environment["RECORD_KILL_AT"] = "\(number)"
     case .fullDisk(let number)?: environment["RECORD_FULL_AT"] = "\(number)"
     case .brokenDisk(let number)?: environment["RECORD_FAIL_AT"] = "\(number)"
+    case .failingSyncs(let number, let count)?:
+      environment["RECORD_FAIL_SYNCS_AT"] = "\(number)"
+      environment["RECORD_FAIL_SYNCS"] = "\(count)"
     case nil: break
     }
     let result = try Program.run(program, arguments, environment: environment)
