@@ -148,7 +148,7 @@ package struct NotificationSpool: Sendable {
     add(found.later, .spoolUnreadable, "of a later version of this program, and kept: use that version")
     add(
       damaged, .spoolAltered,
-      "altered, exchanged or not the spool's own, and kept in its folder \(SpoolFolder.damagedName): look who writes there"
+      "altered, exchanged, refused by the store or not the spool's own, and kept in its folder \(SpoolFolder.damagedName): look who writes there"
     )
     return report
   }

@@ -19,7 +19,8 @@ import Testing
     #expect(try study.run("backup", "--output", backup).status == 0)
     values = [
       "db": study.database, "key-file": study.keyFile, "new-key-file": study.folder.path("new.key"), "from": backup,
-      "backup-key-file": study.keyFile, "output": study.folder.path("output"), "host": "localhost:1",
+      "backup-key-file": study.keyFile, "previous-key-file": study.keyFile, "output": study.folder.path("output"),
+      "host": "localhost:1",
       "study-key-file": study.folder.write("upload.key", UploadingStudy.studyKey),
       "signing-key-file": study.folder.write("signing.key", UploadingStudy.signingKey),
       "ca": authority.certificate, "client-cert": identity.certificate, "client-key": identity.key,
