@@ -14,14 +14,14 @@ func benchmarkSpool(_ folder: String, rounds: Int) throws {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
       let store = path + "/store.sqlite"
       spooled.append(
-        try milliseconds {
+        milliseconds {
           for number in 0..<count { deliver(number, to: store) }
         })
       let names = try FileManager.default.contentsOfDirectory(atPath: store + ".spool")
       guard names.count == count else { fatalError("\(names.count) of \(count) pushes wait") }
       let size = try FileManager.default.attributesOfItem(atPath: store + ".spool/" + names[0])[.size] as? Int ?? 0
       bare.append(
-        try milliseconds {
+        milliseconds {
           for number in 0..<count { writeFile(path, number, size) }
         })
       imported.append(
