@@ -3,8 +3,13 @@ import Foundation
 
 /// The records that one push makes: a visible notification, a silent push, or both.
 ///
-/// `content-available: 1` (number or text) makes a ``SilentPushData`` with the whole payload; an alert, a sound or a
-/// badge makes a ``NotificationData``; a push with neither is kept whole as a silent push.
+/// `content-available: 1` (number or text) makes a ``SilentPushData`` with the whole payload; a visible part makes a
+/// ``NotificationData``; a push with neither is kept whole as a silent push. Visible is one of:
+///
+/// - an alert that is a text and not empty, or an object in which `title`, `subtitle`, `body`, `title-loc-key`,
+///   `subtitle-loc-key` or `loc-key` is one;
+/// - a sound that is a text and not empty, or an object with such a `name` or with `critical` 1;
+/// - a badge that is a number, 0 included, and not a Boolean.
 public struct PushRecords: Sendable, Equatable {
   public var notification: NotificationData?
   public var silentPush: SilentPushData?
@@ -53,7 +58,31 @@ private struct APSDictionary {
     return value
   }
 
-  var isVisible: Bool { value("alert") != nil || value("sound") != nil || value("badge") != nil }
+  private static func isText(_ value: Any?) -> Bool { (value as? String)?.isEmpty == false }
+
+  var isVisible: Bool { isAlertSet || isSoundSet || badge != nil }
+
+  private static let alertTexts = ["title", "subtitle", "body", "title-loc-key", "subtitle-loc-key", "loc-key"]
+
+  private var isAlertSet: Bool {
+    guard let alert = value("alert") as? [AnyHashable: Any] else { return Self.isText(value("alert")) }
+    return Self.alertTexts.contains { Self.isText(alert[$0]) }
+  }
+
+  private var isSoundSet: Bool {
+    guard let sound = value("sound") as? [AnyHashable: Any] else { return Self.isText(value("sound")) }
+    return Self.isText(sound["name"]) || Self.number(sound["critical"])?.doubleValue == 1
+  }
+
+  private var badge: NSNumber? { Self.number(value("badge")) }
+
+  /// A number that is not a Boolean: of true and false there is one `NSNumber` each.
+  private static func number(_ value: Any?) -> NSNumber? {
+    guard let number = value as? NSNumber, number !== NSNumber(value: true), number !== NSNumber(value: false) else {
+      return nil
+    }
+    return number
+  }
 
   var isSilent: Bool {
     switch value("content-available") {
@@ -72,14 +101,12 @@ private struct APSDictionary {
       data.body = alert["body"] as? String ?? ""
     default: break
     }
-    data.badge = (value("badge") as? NSNumber).flatMap { Int(exactly: $0) } ?? 0
+    data.badge = badge.flatMap { Int(exactly: $0) } ?? 0
     data.sound = isSoundSet ? "default" : ""
     data.categoryIdentifier = value("category") as? String ?? ""
     data.threadIdentifier = value("thread-id") as? String ?? ""
     data.interruptionLevel = Self.level(value("interruption-level") as? String)
   }
-
-  private var isSoundSet: Bool { value("sound").map { ($0 as? String) != "" } ?? false }
 
   /// The raw values of `UNNotificationInterruptionLevel`; a payload that names none is active.
   private static func level(_ name: String?) -> Int {

@@ -10,8 +10,8 @@ import Testing
 
   @Test func sampleAlertsMapFieldByField() throws {
     typealias Row = (String, String, String, Int, String, String, Int)
-    // title, body, category, badge, sound, thread, interruption level
-    let expected: [Row] = [
+    // title, body, category, badge, sound, thread, interruption level; nil where nothing of it is visible
+    let expected: [Row?] = [
       ("Mia", "Are we still on for Saturday? 🥾", "MESSAGE", 3, "default", "chat-4711", 1),
       ("Registrar", "Your transcript is ready.\nOpen the portal to download it.", "", 12, "default", "inbox", 1),
       ("", "", "", 0, "default", "", 2),
@@ -22,10 +22,10 @@ import Testing
         "50% off + free shipping; today only & tomorrow", "Use code A=B&C \"SAVE\" \\ <b>now</b>", "", 1, "", "", 1
       ),
       ("", "", "", 5, "", "", 1),
-      ("", "", "", 0, "", "", 1),
+      nil,
       ("👩‍👩‍👧‍👦", "é vs é, ﷽, 𝕊𝕨𝕚𝕗𝕥, tab\there, null-ish ␀", "", 0, "", "", 1),
       ("", "Goal reached", "", 0, "", "", 1),
-      ("", "", "", 0, "", "", 1),
+      nil,
     ]
     let samples = try Fixture.payloads("alerts")
     #expect(samples.count == expected.count)
@@ -33,8 +33,9 @@ import Testing
       let records = PushRecords(
         payload: sample["payload"] as! [String: Any], identifier: sample["id"] as! String,
         bundle: sample["bundle"] as! String, receivedAt: (sample["receivedAt"] as! NSNumber).int64Value)
+      #expect((records.notification == nil) == (row == nil) && (records.silentPush == nil) == (row != nil))
+      guard let row else { continue }
       let data = try #require(records.notification)
-      #expect(records.silentPush == nil)
       #expect(data.notificationId == sample["id"] as! String)
       #expect(data.bundleIdentifier == sample["bundle"] as! String)
       #expect(data.timestamp == (sample["receivedAt"] as! NSNumber).int64Value)
@@ -80,13 +81,47 @@ import Testing
     #expect(kinds([:]) == [false, true])
   }
 
+  /// What each `aps` makes: a notification with this sound and badge, or a silent push.
+  @Test(arguments: [
+    (#"{"alert":""}"#, nil), (#"{"alert":{}}"#, nil), (#"{"alert":{"title":"","subtitle":"","body":""}}"#, nil),
+    (#"{"alert":{"title":7,"loc-key":["x"],"launch-image":"i"}}"#, nil), (#"{"alert":42}"#, nil),
+    (#"{"alert":["x"]}"#, nil), (#"{"alert":true}"#, nil), (#"{"sound":""}"#, nil), (#"{"sound":{}}"#, nil),
+    (#"{"sound":{"name":"","critical":0}}"#, nil), (#"{"sound":{"critical":true,"volume":1}}"#, nil),
+    (#"{"sound":1}"#, nil), (#"{"badge":"1"}"#, nil), (#"{"badge":true}"#, nil), (#"{"badge":false}"#, nil),
+    (#"{"badge":{}}"#, nil), (#"{"badge":null,"sound":null,"alert":null}"#, nil), (#"{"category":"c"}"#, nil),
+    (#"{"alert":" "}"#, "0"), (#"{"alert":{"title":"t"}}"#, "0"), (#"{"alert":{"subtitle":"s"}}"#, "0"),
+    (#"{"alert":{"body":"b"}}"#, "0"), (#"{"alert":{"loc-key":"k"}}"#, "0"), (#"{"alert":{"title-loc-key":"k"}}"#, "0"),
+    (#"{"alert":{"subtitle-loc-key":"k"}}"#, "0"), (#"{"alert":"a","sound":{},"badge":true}"#, "0"),
+    (#"{"sound":"s"}"#, "default0"), (#"{"sound":{"name":"s"}}"#, "default0"),
+    (#"{"sound":{"critical":1}}"#, "default0"), (#"{"sound":{"critical":1.0,"name":""}}"#, "default0"),
+    (#"{"badge":0}"#, "0"), (#"{"badge":1}"#, "1"), (#"{"badge":-1}"#, "-1"), (#"{"badge":1.0}"#, "1"),
+  ])
+  func whatIsVisibleMakesANotification(aps: String, expected: String?) throws {
+    for isBackground in [false, true] {
+      let text = #"{"aps":"# + (isBackground ? #"{"content-available":1,"# + aps.dropFirst() : aps) + "}"
+      let records = PushRecords(payload: try #require(JSON.parse(text) as? [String: Any]))
+      #expect(records.notification.map { "\($0.sound)\($0.badge)" } == expected)
+      #expect((records.silentPush != nil) == (isBackground || expected == nil))
+    }
+  }
+
+  @Test func numbersOfAnAppAreBadgesAndItsBooleansAreNone() {
+    for badge in [0, 1, Int8(1), UInt8(0), 1.5, NSNumber(value: 1), NSNumber(value: Int8(1))] as [Any] {
+      #expect(PushRecords(payload: ["aps": ["badge": badge]]).notification != nil, "\(type(of: badge)) \(badge)")
+    }
+    for badge in [true, false, NSNumber(value: true), NSNumber(value: false)] as [Any] {
+      #expect(PushRecords(payload: ["aps": ["badge": badge]]).notification == nil, "\(type(of: badge)) \(badge)")
+    }
+  }
+
   @Test func oddTypesTakeTheDefaults() throws {
     let data = try notification([
-      "aps": ["alert": ["title": 7, "body": ["x"]], "badge": "3", "category": 1, "interruption-level": "loud"]
+      "aps": [
+        "alert": ["title": 7, "body": ["x"], "subtitle": "s"], "badge": "3", "category": 1, "interruption-level": "loud",
+      ]
     ])
     #expect(data.title == "" && data.body == "" && data.badge == 0 && data.categoryIdentifier == "")
     #expect(data.interruptionLevel == 1)
-    #expect(try notification(["aps": ["alert": 42]]).body == "")
     for badge in [1e300, -1e300, Double.nan, 1.5, UInt64.max] as [any Sendable] {
       #expect(try notification(["aps": ["badge": badge]]).badge == 0, "\(badge)")
     }
