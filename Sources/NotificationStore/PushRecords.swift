@@ -29,6 +29,16 @@ public struct PushRecords: Sendable, Equatable {
     payload: [AnyHashable: Any], identifier: String = "", bundle: String = "",
     receivedAt: Int64 = UnixTime.milliseconds(), source: NotificationSource = .foreground, label: String = ""
   ) {
+    self.init(
+      payload: payload, text: PayloadJSON.text(payload), identifier: identifier, bundle: bundle,
+      receivedAt: receivedAt, source: source, label: label)
+  }
+
+  /// - Parameter text: the payload as JSON text.
+  package init(
+    payload: [AnyHashable: Any], text: @autoclosure () -> String, identifier: String, bundle: String,
+    receivedAt: Int64, source: NotificationSource, label: String
+  ) {
     let aps = APSDictionary(payload)
     if aps.isVisible {
       var data = NotificationData(timestamp: receivedAt, label: label)
@@ -40,7 +50,7 @@ public struct PushRecords: Sendable, Equatable {
     }
     if aps.isSilent || !aps.isVisible {
       var data = SilentPushData(timestamp: receivedAt, label: label)
-      data.payload = PayloadJSON.text(payload)
+      data.payload = text()
       silentPush = data
     }
   }

@@ -48,6 +48,21 @@ import Testing
     #expect(rows.allSatisfy { $0["label"] as? String == "pilot" })
   }
 
+  /// Byte for byte, without the blanks around it; columns hold what can be a text.
+  @Test func payloadsAreKeptAsTheyAreWritten() throws {
+    let study = Study()
+    let payloads = [
+      #"{"b" : 1.0, "a":1e400,"aps":{"content-available":1,"alert":"\u0041\ud83e"}, "z":"\ud800" , "z":"\/"}"#,
+      "{\"\u{feff}a\":\"\u{feff}\",\"a\":\"\\ufeff\",\"\u{e9}\":1,\"e\u{301}\":2}",
+    ]
+    let input = " \t\(payloads[0]) \r\n" + #" { "payload" :  {"first":1}, "id":"a\udfff","payload":\t"# + payloads[1] + " }\n"
+    let result = try study.run("record", input: input)
+    #expect(result.status == 0, "\(result.errors)")
+    let rows = try study.run("export").lines.map { JSON.parse($0) as! [String: Any] }
+    #expect(rows.compactMap { $0["payload"] as? String }.map { Array($0.utf8) } == payloads.map { Array($0.utf8) })
+    #expect(rows.compactMap { $0["body"] as? String } == ["A\u{fffd}"])
+  }
+
   @Test func anEndlessLineIsPassedOverInFlatMemory() throws {
     let study = Study()
     let long = #"{"aps":{"alert":""# + String(repeating: "x", count: 8 << 20) + "\"}}\n"

@@ -117,7 +117,8 @@ import Testing
   @Test func oddTypesTakeTheDefaults() throws {
     let data = try notification([
       "aps": [
-        "alert": ["title": 7, "body": ["x"], "subtitle": "s"], "badge": "3", "category": 1, "interruption-level": "loud",
+        "alert": ["title": 7, "body": ["x"], "subtitle": "s"], "badge": "3", "category": 1,
+        "interruption-level": "loud",
       ]
     ])
     #expect(data.title == "" && data.body == "" && data.badge == 0 && data.categoryIdentifier == "")

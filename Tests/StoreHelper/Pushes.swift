@@ -24,9 +24,10 @@ enum Pushes {
       let done = DispatchSemaphore(value: 0)
       sensor.handle(
         numbers.map { number in
-          PushPayload(
-            payload: ["aps": ["alert": ["title": "title", "body": "body \(number)"]]], identifier: "push-\(number)",
-            bundle: "", receivedAt: UnixTime.milliseconds())
+          let payload = ["aps": ["alert": ["title": "title", "body": "body \(number)"]]]
+          return PushPayload(
+            payload: payload, text: PayloadJSON.text(payload), identifier: "push-\(number)", bundle: "",
+            receivedAt: UnixTime.milliseconds())
         }
       ) { error in
         if let error { say("failed \(error.code.rawValue)") } else { say("safe \(numbers.upperBound)") }
