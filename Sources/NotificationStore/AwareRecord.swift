@@ -61,6 +61,13 @@ extension AwareRecord {
     ]
   }
 
+  /// An empty device id becomes the store's, an empty identity a new one.
+  public func completed(deviceId: String) -> Self {
+    var record = identified
+    if record.deviceId.isEmpty { record.deviceId = deviceId }
+    return record
+  }
+
   /// The same with an identity, which it keeps wherever it goes.
   package var identified: Self {
     var record = self

@@ -7,21 +7,29 @@ extension NotificationStore {
     public var notificationId: Int64?
     /// Whether the notification was merged with the row of an earlier delivery.
     public var isMerged = false
-    /// The row of the silent push.
+    /// The row of the silent push: a new one, or the one that it had already.
     public var silentPushId: Int64?
+    /// Whether the silent push had a row already: one with its `pushId` and its `recordId`.
+    public var isRepeated = false
 
-    public init(notificationId: Int64? = nil, isMerged: Bool = false, silentPushId: Int64? = nil) {
+    public init(
+      notificationId: Int64? = nil, isMerged: Bool = false, silentPushId: Int64? = nil, isRepeated: Bool = false
+    ) {
       self.notificationId = notificationId
       self.isMerged = isMerged
       self.silentPushId = silentPushId
+      self.isRepeated = isRepeated
     }
   }
 
-  /// Stores a push; one push is one row.
+  /// Stores a push; a visible push is one row.
   ///
-  /// Two deliveries of a push are the same when request identifier and content as delivered are equal, they are within
+  /// Two deliveries of a visible push are the same when request identifier and content as delivered are equal, they are within
   /// a day of each other, and both are deliveries or both are responses: then the first row stays as it is. A push
   /// without an identifier is never merged.
+  ///
+  /// Silent pushes have no identifier on iOS, and a command may be sent twice with reason: each is a row. Only one that
+  /// has a `pushId`, and whose `recordId` is in the store, adds nothing.
   @discardableResult
   public func record(_ push: PushRecords) throws -> Intake {
     try record([push])[0]
@@ -39,6 +47,39 @@ extension NotificationStore {
   public func record(_ pushes: [PushRecords]) async throws -> [Intake] {
     let deviceId = deviceId
     return try await database.write { try Self.record(pushes, deviceId, $0) }
+  }
+
+  /// As ``record(_:)``.
+  ///
+  /// - Returns: the pushes as the store has them: of one that was there already, its row.
+  package func recordedRows(of pushes: [PushRecords]) throws -> [PushRecords] {
+    let deviceId = deviceId
+    let pushes = pushes.map { push in
+      PushRecords(
+        notification: push.notification?.completed(deviceId: deviceId),
+        silentPush: push.silentPush?.completed(deviceId: deviceId))
+    }
+    return try database.write { connection in
+      try zip(pushes, try Self.record(pushes, deviceId, connection)).map { push, intake in
+        var push = push
+        push.notification?.id = intake.notificationId
+        push.notification?.deliveredDigest = nil
+        push.silentPush?.id = intake.silentPushId
+        if intake.isMerged { try Self.readRow(&push.notification, Self.notificationSQL, connection) }
+        if intake.isRepeated { try Self.readRow(&push.silentPush, Self.silentPushSQL, connection) }
+        return push
+      }
+    }
+  }
+
+  /// Replaces `record` by the row of its id.
+  private static func readRow<Record: StoredRecord>(
+    _ record: inout Record?, _ sql: TableSQL, _ connection: Connection
+  ) throws {
+    guard let id = record?.id else { return }
+    var rows: [Record] = []
+    try Repository.read(&rows, after: id &- 1, 1, sql, connection)
+    if let row = rows.first { record = row }
   }
 
   /// Stores a delivered notification, and with it the receipt that is to be sent for it.
@@ -87,13 +128,23 @@ extension NotificationStore {
               }
             }
             if let silentPush = push.silentPush {
-              intake.silentPushId = try Repository.insert(silentPush, deviceId, insertSilentPush, connection)
+              if let id = try idOfRepeated(silentPush, connection) {
+                intake.silentPushId = id
+                intake.isRepeated = true
+              } else {
+                intake.silentPushId = try Repository.insert(silentPush, deviceId, insertSilentPush, connection)
+              }
             }
             return intake
           }
         }
       }
     }
+  }
+
+  private static func idOfRepeated(_ push: SilentPushData, _ connection: Connection) throws -> Int64? {
+    guard !push.pushId.isEmpty else { return nil }
+    return try connection.integer("SELECT id FROM ios_silent_push WHERE recordId = ?", .text(push.recordId))
   }
 
   /// The terms that compare with '' and with null are those of the partial index ios_notification_push, and so is the

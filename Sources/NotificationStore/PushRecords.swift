@@ -22,7 +22,8 @@ public struct PushRecords: Sendable, Equatable {
   /// Reads an APNs payload, what a push's `userInfo` holds.
   ///
   /// - Parameters:
-  ///   - identifier: the request's identifier; "" when there is none, and then the push is never merged with another.
+  ///   - identifier: the request's identifier, of a silent push the identifier that its sender gave it; "" when there is
+  ///     none, and then the push is never merged with another.
   ///   - bundle: the bundle identifier of the receiving app.
   ///   - receivedAt: Unix time in milliseconds.
   public init(
@@ -51,6 +52,7 @@ public struct PushRecords: Sendable, Equatable {
     if aps.isSilent || !aps.isVisible {
       var data = SilentPushData(timestamp: receivedAt, label: label)
       data.payload = text()
+      if !identifier.isEmpty { data.identify(by: identifier) }
       silentPush = data
     }
   }

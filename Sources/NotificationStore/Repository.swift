@@ -22,12 +22,12 @@ public struct Repository<Record: StoredRecord>: Sendable {
 
   /// Stores `record` as a new row; its own `id` is not looked at.
   ///
-  /// - Returns: the record with the id of its row.
+  /// - Returns: the record as its row holds it, with the row's id, and with device id and identity where they were empty.
   /// - Throws: `constraint` when a unique value is taken; `busy`, `diskFull`, `keyChanged` and the like.
   @inlinable
   @discardableResult
   public func insert(_ record: Record) throws -> Record {
-    var record = record
+    var record = record.completed(deviceId: deviceId)
     record.id = try database.write { connection in
       try connection.withStatement(sql.insert) { try Self.insert(record, deviceId, $0, connection) }
     }

@@ -53,6 +53,14 @@ extension SilentPushData {
   }
 
   public var contentValues: [SQLValue] { [.text(payload)] }
+
+  /// Gives it an identifier, and the identity that follows from identifier, timestamp and payload: recorded twice, it is
+  /// one record.
+  mutating func identify(by pushId: String) {
+    self.pushId = pushId
+    recordId = RecordID.derived(
+      from: [.text(Self.databaseTableName), .text(pushId), .integer(timestamp), .text(payload)])
+  }
 }
 
 // MARK: Storing

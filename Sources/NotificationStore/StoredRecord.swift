@@ -14,6 +14,9 @@ public protocol StoredRecord: Sendable {
   /// The row's id; nil before it is stored.
   var id: Int64? { get set }
 
+  /// The record as it is stored where the store's device id is `deviceId`: with what the store fills in.
+  func completed(deviceId: String) -> Self
+
   func bind(to row: inout RowBinder)
   /// Reads the current row: `id`, then `columns`.
   init(row: inout RowReader)
@@ -21,6 +24,8 @@ public protocol StoredRecord: Sendable {
 
 extension StoredRecord {
   public static var writeOnlyColumns: [String] { [] }
+
+  public func completed(deviceId: String) -> Self { self }
 }
 
 /// Gives a statement its values in order.

@@ -15,7 +15,7 @@ final class IntakeQueue: @unchecked Sendable {
   }
 
   enum Outcome: Sendable {
-    /// The item now has the ids and the device id of its rows.
+    /// The item now is what the store has: its rows.
     case stored(Item)
     /// By choice nothing is stored.
     case notKept(Item)
@@ -240,17 +240,10 @@ final class IntakeQueue: @unchecked Sendable {
 
   private static func stored(_ items: [Item], _ store: NotificationStore) throws -> [Item] {
     if case .token(let token)? = items.first {
-      return [.token(try store.tokens.insert(token).filled(store.deviceId))]
+      return [.token(try store.tokens.insert(token))]
     }
     let pushes: [PushRecords] = items.compactMap { if case .push(let push) = $0 { push } else { nil } }
-    return zip(pushes, try store.record(pushes)).map { push, intake in
-      var push = push
-      push.notification = push.notification?.filled(store.deviceId)
-      push.notification?.id = intake.notificationId
-      push.silentPush = push.silentPush?.filled(store.deviceId)
-      push.silentPush?.id = intake.silentPushId
-      return .push(push)
-    }
+    return try store.recordedRows(of: pushes).map { .push($0) }
   }
 
   private func keepWaiting(_ rest: ArraySlice<Arrival>, _ error: DatabaseError) {
@@ -356,15 +349,6 @@ extension IntakeQueue.Item {
     case .push(let push): SpoolEntry.entries(of: push)
     case .token(let token): [.token(token)]
     }
-  }
-}
-
-extension AwareRecord {
-  /// The record as it was stored: an empty device id is the store's.
-  fileprivate func filled(_ deviceId: String) -> Self {
-    var record = self
-    if record.deviceId.isEmpty { record.deviceId = deviceId }
-    return record
   }
 }
 

@@ -39,6 +39,54 @@ import Testing
     #expect(try open().record([push("a"), push("b"), push("a")]).map(\.isMerged) == [false, false, true])
   }
 
+  @Test func aMergedPushIsHandedOutAsItsRow() throws {
+    let store = try open()
+    let first = try store.recordedRows(of: [push("a", at: now, source: .extension)])
+    #expect(try first.map(\.notification) == store.notifications.page(limit: 1))
+    let later = try store.recordedRows(of: [push("a", at: now + 5), push("b")])
+    #expect(try later.map(\.notification) == store.notifications.page(limit: 9))
+    #expect(later[0] == first[0] && later[0].notification?.source == .extension)
+  }
+
+  // MARK: Silent pushes
+
+  private func command(_ id: String, at time: Int64? = nil, _ name: String = "sync") -> PushRecords {
+    PushRecords(payload: ["aware_command": name], identifier: id, receivedAt: time ?? now, label: "label \(id)")
+  }
+
+  @Test func aSilentPushWithAnIdentifierIsStoredOnce() throws {
+    let store = try open()
+    let others = [command("b"), command("a", at: now + 1), command("a", "restart")]
+    let intakes = try store.record([command("a"), command("a")] + others + [command("a")])
+    #expect(intakes.map(\.silentPushId) == [1, 1, 2, 3, 4, 1])
+    #expect(intakes.map(\.isRepeated) == [false, true, false, false, false, true])
+    let rows = try store.silentPushes.page(limit: 9)
+    #expect(rows.map(\.pushId) == ["a", "b", "a", "a"])
+    #expect(rows[0].recordId == command("a").silentPush?.recordId && Set(rows.map(\.recordId)).count == 4)
+    // Derived from the three alone, in a form that is frozen.
+    let frozen = PushRecords(payload: ["k": 1], identifier: "id", receivedAt: 1000).silentPush
+    #expect(frozen?.recordId == "b1dad8dd-fc7e-82b1-acb0-717ab9293940")
+    // What is handed out is the row.
+    var other = command("a")
+    other.silentPush?.label = "other"
+    #expect(try store.recordedRows(of: [other])[0].silentPush == rows[0])
+  }
+
+  @Test func silentPushesWithoutAnIdentifierAreARowEach() throws {
+    let store = try open()
+    #expect(try store.record([command(""), command("")]).map(\.silentPushId) == [1, 2])
+    #expect(try store.silentPushes.page(limit: 9).map(\.pushId) == ["", ""])
+  }
+
+  @Test func insertReturnsTheRow() throws {
+    let store = try open()
+    var (notification, token, push) = (NotificationData(), NotificationTokenData(), SilentPushData())
+    (notification.recordId, token.recordId, push.recordId) = ("", "", "")
+    #expect(try store.notifications.insert(notification) == store.notifications.page(limit: 1)[0])
+    #expect(try store.tokens.insert(token) == store.tokens.page(limit: 1)[0])
+    #expect(try store.silentPushes.insert(push) == store.silentPushes.page(limit: 1)[0])
+  }
+
   @Test(arguments: ["response", "later", "earlier", "other text", "other id", "no id"])
   func whatIsNotTheSamePushIsItsOwnRow(difference: String) throws {
     let store = try open()

@@ -101,6 +101,18 @@ extension SensorTests {
       #expect(bench.broadcasts(.actionAwareNotificationSetLabel).map { $0.userInfo?["label"] as? String } == ["second"])
     }
 
+    @Test("A visible push that comes again is handed to observers as the row that it has") func merged() throws {
+      let bench = Bench()
+      bench.sensor.handle(ReceivedNotification(identifier: "1", title: "title", receivedAt: 1000))
+      bench.sensor.set(label: "later")
+      bench.sensor.handle(ReceivedNotification(identifier: "1", title: "title", receivedAt: 2000))
+      let rows = try bench.stored { try $0.notifications.page(limit: 9) }
+      #expect(rows.count == 1)
+      #expect(bench.observer.notifications.snapshot == rows + rows)
+      let broadcasts = bench.broadcasts(.actionAwareNotificationReceived)
+      #expect(broadcasts.map { $0.userInfo?["data"] as? NotificationData } == rows + rows)
+    }
+
     @Test("setDeviceToken: stores the token as hexadecimal text and notifies observers") func setDeviceToken() throws {
       let bench = Bench()
       bench.sensor.setDeviceToken(Data([0x00, 0x0f, 0xf0, 0xab]))
