@@ -47,7 +47,11 @@ extension DatabaseError {
       case SQLITE_READONLY: (.readOnly, "\(path) cannot be written: check the mode of the file and of its folder")
       case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
         (.permissionDenied, "cannot open \(path) (\(detail)): check the mode and the owner of the file and its folder")
-      case SQLITE_IOERR: (.inputOutput, "reading or writing \(path) failed (\(detail)): check the disk")
+      case SQLITE_IOERR:
+        (
+          .inputOutput,
+          "reading or writing \(path) failed (\(detail)): check the disk, and the limit of a file's size (ulimit -f)"
+        )
       case SQLITE_CONSTRAINT: (.constraint, "the row was refused (\(detail))")
       case SQLITE_INTERRUPT: (.cancelled, "the work on \(path) was cancelled; nothing of it was kept")
       case SQLITE_TOOBIG: (.invalidArgument, "a value is too large for a row: keep it under a gigabyte")

@@ -15,6 +15,7 @@ enum CommandLineTool {
 
   static func run(_ words: [String]) -> Int32 {
     do {
+      try reserveDescriptors()
       return try dispatch(Array(words.dropFirst()))
     } catch let error as UsageError {
       Output.error("\(error.message): see aware-notification --help")
@@ -28,6 +29,20 @@ enum CommandLineTool {
     } catch {
       Output.error("\(error)")
       return 1
+    }
+  }
+
+  /// Checks that there are descriptors for the store, its folder and locks, the input, and the system's libraries, some
+  /// of which end the process when they get none.
+  private static func reserveDescriptors() throws {
+    var descriptors: [Int32] = []
+    defer { descriptors.forEach { close($0) } }
+    for _ in 0..<16 {
+      let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+      guard descriptor >= 0 else {
+        throw DatabaseError(.inputOutput, "this process may open too few files: raise the limit (ulimit -n 256)")
+      }
+      descriptors.append(descriptor)
     }
   }
 

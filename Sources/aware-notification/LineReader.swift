@@ -52,11 +52,9 @@ struct LineReader {
           start = end + 1
           searched = start
         }
-        if isSkipping {
-          isSkipping = false
-          return .tooLong
-        }
-        return .text(buffer[start..<end])
+        let isTooLong = isSkipping || end - start > Self.longestLine
+        isSkipping = false
+        return isTooLong ? .tooLong : .text(buffer[start..<end])
       }
       searched = buffer.count
       if isAtEnd { return last() }
@@ -71,7 +69,7 @@ struct LineReader {
 
   private mutating func last() -> Line {
     defer { start = buffer.count }
-    if isSkipping {
+    if isSkipping || buffer.count - start > Self.longestLine {
       isSkipping = false
       return .tooLong
     }

@@ -15,5 +15,8 @@ command_line_forbid_crash_reports()
 // libcurl would make the file, though no connection of this program writes secrets to it.
 unsetenv("SSLKEYLOGFILE")
 
+// A write beyond the limit of a file's size then fails, and the failure is reported.
+signal(SIGXFSZ, SIG_IGN)
+
 CommandLineTool.configureWaiting()
 exit(CommandLineTool.run(CommandLine.arguments))

@@ -106,8 +106,13 @@ public class NotificationSensor: AwareSensor, @unchecked Sendable {
   /// Sets the label of all records from now on.
   public override func set(label: String) {
     CONFIG.label = label
-    // The extension labels its records alike. What is wrong with the settings shows where the store is opened.
-    if let settings = try? StoreSettings(CONFIG)?.sharedSettings { try? settings.share(label: label) }
+    // The extension labels its records alike. What is wrong with the settings shows where the store is opened. Off the
+    // caller's thread: the app group's settings may be locked.
+    intake.whenIdle { [configuration] in
+      if let settings = try? StoreSettings(configuration.snapshot)?.sharedSettings {
+        try? settings.share(label: label)
+      }
+    }
     broadcast(.actionAwareNotificationSetLabel, [Self.EXTRA_LABEL: label])
   }
 

@@ -64,6 +64,16 @@ import com_awareframework_ios_sensor_notification
     #expect(!settings.contains(Keys.rawText) && settings.contains("label of the app"))
   }
 
+  /// It would wait for the lock, which its caller has.
+  @Test("A label is set at once, and shared when the group's settings are free") func labelAtOnce() throws {
+    let container = folder.path("aware-groups/group.org.example")
+    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+    let result = try Program.run(
+      Program.helper, ["label", "group.org.example", folder.write("key", Keys.rawText)],
+      environment: ["XDG_DATA_HOME": folder.path])
+    #expect(result.lines == ["label none", "label later", "ok"], "\(result.errors)")
+  }
+
   private func alone(_ push: String) throws {
     let result = try Program.run(
       Program.helper, ["alone", push, folder.write("key", Keys.rawText)], environment: ["XDG_DATA_HOME": folder.path])

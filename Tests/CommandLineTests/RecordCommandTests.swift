@@ -55,12 +55,16 @@ import Testing
       #"{"b" : 1.0, "a":1e400,"aps":{"content-available":1,"alert":"\u0041\ud83e"}, "z":"\ud800" , "z":"\/"}"#,
       "{\"\u{feff}a\":\"\u{feff}\",\"a\":\"\\ufeff\",\"\u{e9}\":1,\"e\u{301}\":2}",
     ]
-    let input = " \t\(payloads[0]) \r\n" + #" { "payload" :  {"first":1}, "id":"a\udfff","payload":\t"# + payloads[1] + " }\n"
+    let input =
+      " \t\(payloads[0]) \r\n" + #" { "payload" :  {"first":1}, "id":"a\udfff","payload": "# + payloads[1] + "\t}\n"
     let result = try study.run("record", input: input)
     #expect(result.status == 0, "\(result.errors)")
-    let rows = try study.run("export").lines.map { JSON.parse($0) as! [String: Any] }
-    #expect(rows.compactMap { $0["payload"] as? String }.map { Array($0.utf8) } == payloads.map { Array($0.utf8) })
-    #expect(rows.compactMap { $0["body"] as? String } == ["A\u{fffd}"])
+    let store = try NotificationStore(.init(path: study.database, key: try Keys.raw, access: .readOnly))
+    let stored = try store.silentPushes.page(limit: 9)
+    #expect(stored.map { Array($0.payload.utf8) } == payloads.map { Array($0.utf8) })
+    #expect(stored.map(\.pushId) == ["", "a\u{fffd}"])
+    #expect(try store.notifications.page(limit: 9).map(\.body) == ["A\u{fffd}"])
+    try store.close()
   }
 
   @Test func anEndlessLineIsPassedOverInFlatMemory() throws {
@@ -71,6 +75,62 @@ import Testing
     #expect(result.status == 1 && result.output == "committed 3\n")
     #expect(result.errors.contains("long:2: this line is longer than"))
     #expect(try study.run("list").lines.count == 1)
+  }
+
+  @Test func aLineMayBeAMebibyteLong() throws {
+    let study = Study()
+    let (head, tail) = (#"{"aps":{"alert":""#, "\"}}")
+    let longest = head + String(repeating: "x", count: (1 << 20) - head.utf8.count - tail.utf8.count) + tail
+    let input = study.folder.write("long", longest + "\n" + longest + " \n" + longest + "\n " + longest)
+    let result = try study.run("record", input)
+    #expect(result.errors.split(separator: "\n").map { $0.split(separator: ":")[2] } == ["2", "4"])
+    #expect(try study.run("list").lines.count == 2)
+  }
+
+  @Test func aCommitHasFourMebibytesOfLinesAtMost() throws {
+    let study = Study()
+    let line = #"{"aps":{"alert":""# + String(repeating: "x", count: 1_000_000) + "\"}}\n"
+    let input = study.folder.write("long", String(repeating: line, count: 10))
+    #expect(try study.run("record", input).output == "committed 4\ncommitted 8\ncommitted 10\n")
+  }
+
+  @Test func theSameLinesTwiceAddNothing() throws {
+    let study = Study()
+    let input = ["alerts", "silent"].map { Program.root + "/Examples/payloads/\($0).jsonl" }
+    for path in input + input { #expect(try study.run("record", path).status == 0) }
+    let rows = try study.run("export").lines.map { JSON.parse($0) as! [String: Any] }
+    #expect(rows.count == 24)
+    let silent = rows.filter { $0["table"] as? String == "ios_silent_push" }
+    #expect(silent.first?["pushId"] as? String == "00000000-0000-4000-8000-000000000009")
+    #expect(silent.allSatisfy { !($0["pushId"] as? String ?? "").isEmpty })
+  }
+
+  /// Runs `record` in a process that gets the signal of a file's size limit as a program started by a shell does.
+  @Test func aLimitOfAFilesSizeEndsWithAMessage() throws {
+    let study = Study()
+    try study.run("init")
+    let script = """
+      import os, resource, signal, sys
+      signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+      resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+      os.execv(sys.argv[1], sys.argv[1:])
+      """
+    let input = study.folder.write("pushes", Study.pushes(3000))
+    let command = [Program.tool, "record", "--db", study.database, "--key-file", study.keyFile, input]
+    let result = try Program.run("/usr/bin/python3", ["-c", script] + command)
+    #expect(result.status == 1)
+    #expect(result.errors.contains("is not all stored") && result.errors.contains("ulimit -f"), "\(result.errors)")
+    #expect(try study.run("verify").status == 0)
+  }
+
+  @Test(arguments: 4...8) func tooFewDescriptorsEndWithAMessage(limit: Int) throws {
+    let study = Study()
+    try study.run("init")
+    let line = "ulimit -n \(limit) && exec \"$0\" record --db \"$1\" --key-file \"$2\""
+    let command = ["-c", line, Program.tool, study.database, study.keyFile]
+    let result = try Program.run("/bin/sh", command, input: Study.pushes(3))
+    #expect(result.status == 1 && result.output.isEmpty)
+    #expect(result.errors.contains("ulimit -n"), "\(result.errors)")
   }
 
   @Test func linesAreCommittedAsSoonAsNoMoreAreWaiting() throws {

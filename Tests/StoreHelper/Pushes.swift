@@ -96,6 +96,22 @@ enum Pushes {
     sensor.suspend()
   }
 
+  /// Sets a label while something else has the lock on the group's settings.
+  static func label(_ key: EncryptionKey, _ identifier: String) throws {
+    let config = config("shared", key)
+    config.appGroupIdentifier = identifier
+    let group = try AppGroup(identifier)
+    let lock = try PathLock(group.folder + "/settings.json", timeout: 0)
+    let sensor = NotificationSensor(config, log: { say($0) })
+    sensor.set(label: "later")
+    say("label \(group.setting("aware.label") ?? "none")")
+    lock.release()
+    let done = DispatchSemaphore(value: 0)
+    sensor.whenIdle { done.signal() }
+    done.wait()
+    say("label \(group.setting("aware.label") ?? "none")")
+  }
+
   /// Shares a store between a sensor and a recorder in an app group.
   static func group(_ key: EncryptionKey, _ identifier: String) {
     let config = config("shared", key)

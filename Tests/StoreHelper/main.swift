@@ -232,6 +232,7 @@ do {
   case "extension": Pushes.extension(path, key, Int(arguments[3])!..<Int(arguments[4])!)
   case "alone": Pushes.alone(key, path)
   case "group": Pushes.group(key, path)
+  case "label": try Pushes.label(key, path)
   case "sync":
     try Sync.run(path, key, Array(arguments.dropFirst(3)))
   default:

@@ -10,9 +10,10 @@ enum Record: Command {
   static let usage =
     "--db PATH [--key-file FILE | --key-fd N] [--previous-key-file FILE] [--host HOST] [OPTION...] [FILE]"
   static let details = """
-    Reads FILE, or standard input: a line is an APNs payload, or an object with payload and, as far as they are
-    known, id (the request's identifier), receivedAt (Unix milliseconds) and bundle (the receiving app). Visible
-    pushes become notifications, background pushes silent pushes. The store is made when it is absent.
+    Reads FILE, or standard input: a line (up to 1 MiB) is an APNs payload, or an object with payload and, as far as
+    they are known, id (the request's identifier), receivedAt (Unix milliseconds) and bundle (the receiving app).
+    Visible pushes become notifications, background pushes silent pushes. The same line again adds nothing where it
+    has id and receivedAt. The store is made when it is absent.
 
     A command in a background push (aware_command) is reported as "command NAME". With --host, and the options of sync
     that go with it, the command sync sends what is stored: "synced" tells that all was sent. Nothing more is done about
@@ -30,6 +31,8 @@ enum Record: Command {
   static let maximumOperands = 1
   /// Few enough that little is done again after a kill, many enough that the sync to disk does not count.
   private static let linesInCommit = 500
+  /// In bytes: what waits for a commit is in memory.
+  private static let mostInCommit = 4 << 20
 
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
@@ -73,6 +76,8 @@ enum Record: Command {
     private(set) var isFlawless = true
     private var number = 0
     private var waiting: [PushPayload] = []
+    /// The bytes of the lines that wait.
+    private var size = 0
     private var committed = 0
 
     init(session: SensorSession, bundle: String, name: String) {
@@ -98,7 +103,9 @@ enum Record: Command {
           try commit()
           return
         }
-        if number - committed >= linesInCommit || !lines.isReady() { try commit() }
+        // The next line may be as long as any.
+        let isFull = number - committed >= linesInCommit || size > mostInCommit - LineReader.longestLine
+        if isFull || !lines.isReady() { try commit() }
       }
     }
 
@@ -110,6 +117,7 @@ enum Record: Command {
       guard !line.allSatisfy(blanks.contains) else { return }
       do {
         waiting.append(try PushLine(line).push(bundle: bundle))
+        size += line.count
       } catch let error as PushLine.Malformed {
         report(error.reason)
       } catch {
@@ -130,6 +138,7 @@ enum Record: Command {
         throw DatabaseError(error.code, "what came after line \(committed) is not all stored: \(error.message)")
       }
       waiting.removeAll(keepingCapacity: true)
+      size = 0
       committed = number
       try Output.write("committed \(number)\n")
     }
