@@ -54,8 +54,26 @@ extension Connection {
   /// The backup API reads page by page, whatever a page is for. What it writes goes to the null device, encrypted under
   /// a key that nobody knows; memory stays flat.
   ///
-  /// - Returns: the number of the first page that cannot be read, nil when all can.
-  public func firstUnreadablePage() throws -> Int? {
+  /// - Parameter limit: how many pages are looked for at most; for each the file is read once more.
+  /// - Returns: the numbers of pages that cannot be read, and whether all pages were looked at.
+  public func unreadablePages(limit: Int = 20) throws -> (pages: [Int], isComplete: Bool) {
+    var pages: [Int] = []
+    let passing = PagesPassedOver(Self.file(of: handle), pageSize: try pageSize)
+    defer {
+      passing.end()
+      // No zeros stay in the cache.
+      sqlite3_db_release_memory(handle)
+    }
+    while let page = try firstUnreadablePage() {
+      // In the log a page cannot be passed over.
+      guard pages.last != page else { return (pages, false) }
+      pages.append(page)
+      guard pages.count < limit, passing.add(page) else { return (pages, false) }
+    }
+    return (pages, true)
+  }
+
+  private func firstUnreadablePage() throws -> Int? {
     // Not by readTransaction, which ends with an error where a page did not decrypt.
     try execute("BEGIN")
     defer { try? execute("ROLLBACK") }

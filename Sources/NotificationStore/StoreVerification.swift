@@ -9,10 +9,21 @@ public struct StoreVerification: Sendable {
     public let detail: String
     /// What is wrong, at most twenty faults and a line about more; empty when nothing is. No content of a row.
     public let faults: [String]
+    /// Whether it was left out, for what it looks at cannot be relied on; then there are no faults, and ``detail`` says why.
+    public var isSkipped = false
   }
 
   public let checks: [Check]
   public var isSound: Bool { checks.allSatisfy(\.faults.isEmpty) }
+  /// What to do about the faults; nil where there are none.
+  public var nextStep: String? {
+    guard let first = checks.first(where: { !$0.faults.isEmpty }) else { return nil }
+    if first.name == "spool" { return "give the key from before the last rotation, and see to the files named" }
+    guard ["cipher", "pages", "log", "integrity"].contains(first.name) else {
+      return "restore a backup, or let who wrote to the store besides this program say what was done"
+    }
+    return "restore a backup, or have restore --salvage put what can be read into a new store"
+  }
 
   /// How many faults of one check are named.
   static let faultLimit = 20
@@ -46,7 +57,7 @@ public struct StoreVerification: Sendable {
       checks.append(
         isReadable && isAsMade
           ? Self.rows(name, connection, look)
-          : Check(name: name, detail: "not looked at: first see to the faults above", faults: []))
+          : Check(name: name, detail: "first see to the faults above", faults: [], isSkipped: true))
     }
     checks.append(Self.spool(connection, [key] + [previousKey].compactMap { $0 }))
     self.checks = checks
@@ -67,8 +78,10 @@ public struct StoreVerification: Sendable {
       var faults = try lasting(connection) {
         connection.canCheckPageMACs ? try connection.failedPageMACs(limit: faultLimit) : []
       }
-      if faults.isEmpty, let page = try connection.firstUnreadablePage() {
-        faults.append("page \(page) of \(count) cannot be read; those after it were not looked at")
+      if faults.isEmpty {
+        let (pages, isComplete) = try connection.unreadablePages(limit: faultLimit)
+        faults += pages.map { "page \($0) of \(count) cannot be read" }
+        if let last = pages.last, !isComplete { faults.append("what comes after page \(last) was not looked at") }
       }
       faults += try lasting(connection) {
         FileSystem.size(connection.path + "-wal") == 0 ? try rawFaults(connection) : []

@@ -25,6 +25,27 @@ import Testing
     }
   }
 
+  @Test("Every damaged page is named, up to twenty")
+  func allDamagedPagesAreNamed() throws {
+    let store = try SampleStore(path, key: Keys.raw, pages: 100)
+    let damaged = [2, 3, 50, store.pages]
+    for page in damaged { try Damage.flipBit(path, at: store.offset(of: page) + 20) }
+    let before = folder.contents
+    let found = try faults("pages")
+    for page in damaged {
+      #expect(found.filter { $0.contains("page \(page) ") || $0.hasSuffix("page \(page)") }.count == 1, "\(found)")
+    }
+    #expect(found.count == damaged.count)
+    let report = try verify()
+    #expect(report.checks.filter(\.isSkipped).map(\.name) == ["ledger", "records"])
+    #expect(report.checks.filter(\.isSkipped).flatMap(\.faults) == [])
+    #expect(report.checks.contains { $0.name == "integrity" && !$0.faults.isEmpty })
+    #expect(folder.contents == before)
+    for page in 60..<90 { try Damage.flipBit(path, at: store.offset(of: page) + 20) }
+    #expect(try (20...21).contains(faults("pages").count))
+    #expect(try faults("pages").count >= 20)
+  }
+
   @Test("A damaged log is found when a commit is lost by it, and one that a kill left is sound")
   func damagedLogs() throws {
     _ = try SampleStore(path, key: Keys.raw, pages: 40)
