@@ -1,3 +1,5 @@
+import Foundation
+
 /// What went wrong, as a code to act on and a sentence to show.
 ///
 /// Equality is on the code alone. `message` says what happened and what to do; it never holds a key or a bound value.
@@ -31,6 +33,16 @@ extension DatabaseError: CustomStringConvertible {
   public var description: String {
     sqliteCode.map { "\(message) [\(code.rawValue), SQLite \($0)]" } ?? "\(message) [\(code.rawValue)]"
   }
+}
+
+extension DatabaseError: LocalizedError {
+  /// What `localizedDescription` gives: the message.
+  public var errorDescription: String? { message }
+}
+
+extension DatabaseError.Code: CustomStringConvertible {
+  /// The code's name.
+  public var description: String { rawValue }
 }
 
 extension DatabaseError.Code {
