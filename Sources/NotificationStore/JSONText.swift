@@ -9,6 +9,9 @@ struct JSONText {
 
   mutating func append(_ number: Int64) { bytes.append(contentsOf: String(number).utf8) }
 
+  /// Appends a number with a fraction or an exponent; null for what JSON has no number for.
+  mutating func append(_ number: Double) { append(raw: number.isFinite ? "\(number)" : "null") }
+
   /// Appends `text` as a JSON string. What is not UTF-8 is replaced by U+FFFD.
   mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
     bytes.append(UInt8(ascii: "\""))

@@ -13,18 +13,31 @@ extension NotificationStore {
   /// - Parameters:
   ///   - id: only rows with a higher id.
   ///   - limit: at most that many rows.
+  ///   - neighbours: the tables whose rows go to the same text. Each JSON line then has the columns of all of them, null
+  ///     where its own table has none: programs that take the columns from the first lines know all then.
   ///   - write: is called with the text of some rows at a time, so that memory stays flat.
   public func export(
-    _ table: String, format: ExportFormat, after id: Int64 = 0, limit: Int = .max, to write: ([UInt8]) throws -> Void
+    _ table: String, format: ExportFormat, after id: Int64 = 0, limit: Int = .max, beside neighbours: [String] = [],
+    to write: ([UInt8]) throws -> Void
   ) throws {
+    let others = neighbours.flatMap(Self.columns)
     switch table {
     case NotificationData.databaseTableName:
-      try RowExporter<NotificationData>(database, format).export(after: id, limit: limit, to: write)
+      try RowExporter<NotificationData>(database, format, others).export(after: id, limit: limit, to: write)
     case NotificationTokenData.databaseTableName:
-      try RowExporter<NotificationTokenData>(database, format).export(after: id, limit: limit, to: write)
+      try RowExporter<NotificationTokenData>(database, format, others).export(after: id, limit: limit, to: write)
     case SilentPushData.databaseTableName:
-      try RowExporter<SilentPushData>(database, format).export(after: id, limit: limit, to: write)
+      try RowExporter<SilentPushData>(database, format, others).export(after: id, limit: limit, to: write)
     default: throw DatabaseError(.invalidArgument, "there is no table \(table) of records")
+    }
+  }
+
+  private static func columns(of table: String) -> [String] {
+    switch table {
+    case NotificationData.databaseTableName: NotificationData.columns
+    case NotificationTokenData.databaseTableName: NotificationTokenData.columns
+    case SilentPushData.databaseTableName: SilentPushData.columns
+    default: []
     }
   }
 }
@@ -34,13 +47,23 @@ private struct RowExporter<Record: StoredRecord> {
   private let database: Database
   private let format: ExportFormat
   private let sql = TableSQL(Record.self)
+  /// What each line begins with, what stands before the value of each column, and the columns that it has not.
+  private let opening: String
+  private let names: [String]
+  private let closing: String
   private let pageSize = 500
   /// In bytes of text; a single row may be larger.
   private let largestPage = 1 << 20
 
-  init(_ database: Database, _ format: ExportFormat) {
+  /// - Parameter others: columns that the lines shall have, too.
+  init(_ database: Database, _ format: ExportFormat, _ others: [String]) {
     self.database = database
     self.format = format
+    opening = #"{"table":"\#(Record.databaseTableName)""#
+    names = (["id"] + Record.columns).map { #","\#($0)":"# }
+    var missing: [String] = []
+    for name in others where !Record.columns.contains(name) && !missing.contains(name) { missing.append(name) }
+    closing = missing.map { #","\#($0)":null"# }.joined() + "}\n"
   }
 
   func export(after id: Int64 = 0, limit: Int = .max, to write: ([UInt8]) throws -> Void) throws {
@@ -70,7 +93,6 @@ private struct RowExporter<Record: StoredRecord> {
     try connection.withStatement(sql.page) { row in
       row.bind(id, at: 1)
       row.bind(Int64(limit), at: 2)
-      let names = (0..<row.columnCount).map(row.columnName)
       var json = JSONText()
       var csv = CSVText()
       var page = Page(lastID: id)
@@ -78,7 +100,7 @@ private struct RowExporter<Record: StoredRecord> {
         page.count += 1
         page.lastID = try row.ascendingID(after: page.lastID)
         switch format {
-        case .jsonLines: append(row, names, to: &json)
+        case .jsonLines: append(row, to: &json)
         case .csv: append(row, to: &csv)
         }
         page.isFull = max(json.bytes.count, csv.bytes.count) >= largestPage
@@ -89,17 +111,18 @@ private struct RowExporter<Record: StoredRecord> {
     }
   }
 
-  private func append(_ row: Statement, _ names: [String], to json: inout JSONText) {
-    json.append(raw: #"{"table":"\#(Record.databaseTableName)""#)
+  private func append(_ row: Statement, to json: inout JSONText) {
+    json.append(raw: opening)
     for (index, name) in zip(Int32(0)..., names) {
-      json.append(raw: #","\#(name)":"#)
+      json.append(raw: name)
       switch row.kind(at: index) {
       case .null: json.append(raw: "null")
       case .integer: json.append(row.int64(at: index))
+      case .real: json.append(row.double(at: index))
       default: row.withText(at: index) { json.append($0) }
       }
     }
-    json.append(raw: "}\n")
+    json.append(raw: closing)
   }
 
   private func append(_ row: Statement, to csv: inout CSVText) {
@@ -124,8 +147,7 @@ struct CSVText {
   mutating func append(_ field: String) {
     if !isAtStart { bytes.append(UInt8(ascii: ",")) }
     isAtStart = false
-    let special: Set<UInt8> = [UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
-    guard field.utf8.contains(where: special.contains) else {
+    guard field.utf8.contains(where: Self.isSpecial) else {
       bytes.append(contentsOf: field.utf8)
       return
     }
@@ -135,6 +157,10 @@ struct CSVText {
       bytes.append(byte)
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func isSpecial(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
   }
 
   mutating func endLine() {

@@ -9,13 +9,14 @@ enum Export: Command {
   static let usage =
     "--db PATH [--key-file FILE | --key-fd N] [--output FILE] [--format jsonl|csv] [--table NAME] [--after ID]"
   static let details = """
-    Writes a JSON object a line with its table, or CSV of one table. What is exported is no longer encrypted:
+    Writes a JSON object a line with its table, or CSV of one table. Where the lines are of several tables, each has the
+    columns of all, null where its own has none. What is exported is no longer encrypted:
     FILE is made for you alone (mode 0600) and must not exist; it appears complete, or not at all. Without
     --output the records go to standard output.
     """
   static let options =
     Option.store + [
-      Option(name: "output", value: "FILE", file: .ordinary, help: "the file to make"),
+      Option(name: "output", value: "FILE", file: .ordinary, stream: .output, help: "the file to make (-: standard output)"),
       Option(name: "format", value: "FORMAT", help: "jsonl (default), or csv, which needs --table"),
       .table("only this table"),
       Option(name: "after", value: "ID", help: "only records with a higher id"),
@@ -32,9 +33,9 @@ enum Export: Command {
     let after = try arguments.integer("after") ?? 0
     let store = try arguments.openForReading()
     func export(to write: ([UInt8]) throws -> Void) throws {
-      for table in tables { try store.export(table, format: format, after: after, to: write) }
+      for table in tables { try store.export(table, format: format, after: after, beside: tables, to: write) }
     }
-    if let path = arguments.value("output") {
+    if let path = arguments.value("output"), path != "-" {
       try makeFile(path, export)
     } else {
       try export(to: Output.write)

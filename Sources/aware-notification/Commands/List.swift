@@ -23,7 +23,7 @@ enum List: Command {
     let store = try arguments.openForReading()
     for table in tables {
       if arguments.has("json") {
-        try store.export(table, format: .jsonLines, after: after, limit: limit) { try Output.write($0) }
+        try store.export(table, format: .jsonLines, after: after, limit: limit, beside: tables) { try Output.write($0) }
         continue
       }
       switch table {
