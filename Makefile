@@ -35,8 +35,7 @@ demo: setup
 	@Examples/demo "$$($(SWIFT) build --show-bin-path)/aware-notification"
 
 test: setup
-	$(SWIFT) test --no-parallel
-	@SWIFT=$(SWIFT) Scripts/apple-check
+	@SWIFT=$(SWIFT) Scripts/test
 
 apple-check: setup
 	@SWIFT=$(SWIFT) Scripts/apple-check

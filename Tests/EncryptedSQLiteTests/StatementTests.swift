@@ -40,11 +40,14 @@ import Testing
     #expect(try stored(.real(.nan)) { $0.kind(at: 0) } == .null)
   }
 
-  @Test(arguments: [
+  static let textSamples = [
     "a", "a\0b", "\0", "it's \"quoted\"", "e\u{301}", "\u{e9}", "🇩🇪👩‍👩‍👧", " ", "'; DROP TABLE value; --", "%s%n",
     String(repeating: "0123456789", count: 100_000),
-  ])
-  func texts(_ text: String) throws {
+  ]
+
+  /// By their number: an argument is a part of the test's name.
+  @Test(arguments: textSamples.indices) func texts(_ index: Int) throws {
+    let text = Self.textSamples[index]
     try stored(.text(text)) { row in
       #expect(row.kind(at: 0) == .text)
       #expect(Array(row.string(at: 0).utf8) == Array(text.utf8))
@@ -63,8 +66,10 @@ import Testing
     }
   }
 
-  @Test(arguments: [[0], [0, 0xff, 0xc3], [UInt8](repeating: 7, count: 100_000)] as [[UInt8]])
-  func blobs(_ bytes: [UInt8]) throws {
+  static let blobSamples: [[UInt8]] = [[0], [0, 0xff, 0xc3], [UInt8](repeating: 7, count: 100_000)]
+
+  @Test(arguments: blobSamples.indices) func blobs(_ index: Int) throws {
+    let bytes = Self.blobSamples[index]
     try stored(.blob(bytes)) { row in
       #expect(row.kind(at: 0) == .blob)
       row.withBlob(at: 0) { #expect($0.elementsEqual(bytes)) }

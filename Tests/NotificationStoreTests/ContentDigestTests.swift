@@ -1,12 +1,17 @@
 import EncryptedSQLite
+import TestSupport
 import Testing
 
 @testable import NotificationStore
 
 @Suite struct ContentDigestTests {
   /// Rows are digested without allocations; the plain form is the definition.
-  @Test(arguments: ["", "é vs é, ﷽, 👩‍👩‍👧‍👦", String(repeating: "long ", count: 2000)])
-  func bothFormsAgree(text: String) {
+  @Test(arguments: [
+    NamedText("empty", ""), NamedText("other scripts", "é vs é, ﷽, 👩‍👩‍👧‍👦"),
+    NamedText("long", String(repeating: "long ", count: 2000)),
+  ])
+  func bothFormsAgree(named: NamedText) {
+    let text = named.text
     var data = NotificationData()
     (data.bundleIdentifier, data.title, data.body, data.sound) = ("b" + text, text, text + "x", "default")
     (data.badge, data.interruptionLevel) = (-3, 2)
