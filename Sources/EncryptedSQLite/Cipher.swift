@@ -20,7 +20,7 @@ public struct Cipher: Sendable, Equatable {
     }
 
     /// - Throws: `invalidArgument`.
-    func check() throws {
+    package func check() throws {
       if let pageSize, !(512...65_536).contains(pageSize) || pageSize & (pageSize - 1) != 0 {
         throw DatabaseError(.invalidArgument, "the page size is \(pageSize): give a power of two from 512 to 65536")
       }

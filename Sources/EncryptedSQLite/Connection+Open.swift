@@ -53,7 +53,8 @@ extension Connection {
   /// read without locks, and a transaction during which a writer changed it fails with `busy`.
   ///
   /// - Throws: `cipherUnavailable`, `notFound`, `notAFile`, `otherNames` (of the WAL, its index or the journal),
-  ///   `emptyFile`, `permissionDenied`, `readOnly`, `recoveryNeeded`, `notEncrypted`, `wrongKey`,
+  ///   `emptyFile`, `permissionDenied`, `readOnly`, `recoveryNeeded`, `notEncrypted`, `wrongKey`, `invalidRawKey` (the
+  ///   same for a key that ``EncryptionKey/resemblesRawKey``),
   ///   `readableHeaderUnavailable` (on SQLCipher 3), `corrupt`, `busy`.
   public static func open(_ path: String, key: EncryptionKey, options: Options = Options()) throws -> Connection {
     try options.cipherSettings.check()
@@ -65,6 +66,8 @@ extension Connection {
       } catch let error as DatabaseError where error.code == .fileReplaced {
         // Replaced while it was opened: the file that is there now is the one to open.
         guard waiting.mayRetry() else { throw LockWait.error(path, busy: error) }
+      } catch let error as DatabaseError where error.code == .wrongKey && key.resemblesRawKey {
+        throw DatabaseError.nearRawKey(path, error)
       }
     }
   }

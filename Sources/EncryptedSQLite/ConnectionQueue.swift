@@ -135,7 +135,7 @@ public final class ConnectionQueue: @unchecked Sendable {
     } catch let error as DatabaseError where error.code == .notFound && hasOpened {
       throw DatabaseError(
         .fileReplaced, "no file stands at \(path) any more: put it back, or close the store and open it again")
-    } catch let error as DatabaseError where error.code == .wrongKey && hasOpened {
+    } catch let error as DatabaseError where error.isOfKey && hasOpened {
       throw DatabaseError(
         .keyChanged,
         "\(path) no longer opens with the key that opened it before: it was rotated to another key, or another store "

@@ -118,7 +118,8 @@ extension Connection {
         continue
       }
     }
-    throw DatabaseError(.wrongKey, DatabaseError.wrongKeyText(path))
+    let error = DatabaseError(.wrongKey, DatabaseError.wrongKeyText(path))
+    throw key.resemblesRawKey ? .nearRawKey(path, error) : error
   }
 
   private static func openDamaged(

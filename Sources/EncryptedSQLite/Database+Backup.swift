@@ -8,13 +8,14 @@ extension Database {
   ///   - backup: where the copy goes; nothing may be there.
   ///   - backupKey: the copy's key; nil means the file's own.
   ///   - progress: told the part that is done, from 0 to 1; false ends the work.
-  /// - Throws: `alreadyExists`, `diskFull`, `corrupt`, `cancelled`, `readableHeaderUnavailable` (the file has one, and
+  /// - Throws: `invalidRawKey` for a `backupKey` that ``EncryptionKey/resemblesRawKey``; `alreadyExists`, `diskFull`, `corrupt`, `cancelled`, `readableHeaderUnavailable` (the file has one, and
   ///   `backupKey` brings no salt), and what opening throws; nothing is left over.
   public static func backUp(
     _ path: String, key: EncryptionKey, to backup: String, backupKey: EncryptionKey? = nil, busyTimeout: Double? = nil,
     progress: (Double) -> Bool = { _ in true }
   ) throws -> BackupReport {
     let backup = try FileSystem.absolute(backup)
+    if let backupKey, backupKey != key { try backupKey.requireChosen() }
     let key = (source: key, copy: backupKey ?? key)
     let source = try Connection.open(path, key: key.source, options: .init(access: .readOnly, busyTimeout: busyTimeout))
     defer { try? source.close() }

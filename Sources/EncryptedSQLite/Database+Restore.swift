@@ -18,6 +18,8 @@ extension Database {
     isInterrupted: @escaping () -> Bool = { false }, check: (Connection) throws -> Void = { _ in }
   ) throws -> BackupReport {
     let path = try FileSystem.absolute(path)
+    // Where nothing is yet, the key of the store is chosen here, unless the backup has it.
+    if let backupKey, backupKey != key, try FileStatus(path) == nil { try key.requireChosen() }
     let source = try Connection.open(
       backup, key: backupKey ?? key, options: .init(access: .readOnly, busyTimeout: busyTimeout))
     defer { try? source.close() }

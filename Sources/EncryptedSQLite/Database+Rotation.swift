@@ -10,7 +10,8 @@ extension Database {
   ///
   /// - Throws: `rotationUnconfirmed`: keep both keys, and call it again. Every other error means that the old key is in
   ///   force and that nothing was changed: `busy`, `diskFull`, `corrupt`,
-  ///   `rotationFailed`, those of opening, and `readableHeaderUnavailable` for a key without salt to a file that has one.
+  ///   `rotationFailed`, those of opening, `invalidRawKey` for a new key that ``EncryptionKey/resemblesRawKey``, and
+  ///   `readableHeaderUnavailable` for a key without salt to a file that has one.
   public func rotateEncryptionKey(to new: EncryptionKey, rewriting: Bool = false) throws -> RotationReport {
     let rotation = { [path, options] (old: EncryptionKey) in
       KeyRotation(
@@ -23,14 +24,16 @@ extension Database {
         return try rotation(new).reportDone()
       }
     }
+    try new.requireChosen()
     let isCopied = rewriting || new.kind == .rawKeyWithSalt
     return try rotating(to: new, reading: !isCopied) { try rotation($0).run() }
   }
 
   /// That a file of this kind can have the key `new`, asked before that is put anywhere; true where it cannot be opened now.
   ///
-  /// - Throws: `readableHeaderUnavailable`.
+  /// - Throws: `invalidRawKey`, `readableHeaderUnavailable`.
   package func requireFitting(_ new: EncryptionKey) throws {
+    try new.requireChosen()
     guard let cipher else { return }
     try cipher.format.require(new, libraryVersion: cipher.libraryVersion)
   }
@@ -46,7 +49,8 @@ extension Database {
     busyTimeout: Double? = nil,
     isInterrupted: @escaping () -> Bool = { false }
   ) throws -> RotationReport {
-    try KeyRotation(
+    try new.requireChosen()
+    return try KeyRotation(
       path: try FileSystem.absolute(path), old: old, new: new,
       options: .init(isRewriting: rewriting, busyTimeout: busyTimeout, isInterrupted: isInterrupted)
     ).run()

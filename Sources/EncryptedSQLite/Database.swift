@@ -60,6 +60,8 @@ public final class Database: Sendable {
     }
     // Fails here and now, not at the first row.
     try writer.run { _ in }
+    // The file stays under the previous key, for this one must not become its key.
+    if isRotationPending { try key.requireChosen() }
     guard previous != nil, options.access == .readWrite else { return }
     // Done already, it is made durable: whoever keeps the keys may drop the previous one from now on. What stands in the
     // way of finishing it may be gone at the next opening.
@@ -77,12 +79,14 @@ public final class Database: Sendable {
   ///
   /// - Parameter hasReadableHeader: see ``Connection/Options/hasReadableHeader``.
   /// - Returns: false when another process made one first.
-  /// - Throws: what `prepare` throws; `notFound` for a missing folder, `permissionDenied`, `diskFull`,
+  /// - Throws: what `prepare` throws; `invalidRawKey` for a key that ``EncryptionKey/resemblesRawKey``; `notFound` for a
+  ///   missing folder, `permissionDenied`, `diskFull`,
   ///   `readableHeaderUnavailable`.
   public static func create(
     _ path: String, key: EncryptionKey, hasReadableHeader: Bool = false, prepare: (Connection) throws -> Void
   ) throws -> Bool {
-    try NewFile.publish(try FileSystem.absolute(path)) {
+    try key.requireChosen()
+    return try NewFile.publish(try FileSystem.absolute(path)) {
       try build($0, key: key, hasReadableHeader: hasReadableHeader, prepare: prepare)
     }
   }
@@ -205,13 +209,13 @@ private final class KeysInForce: Sendable {
     let tried = state
     do {
       return try Connection.open(path, key: tried.current, options: options)
-    } catch let error as DatabaseError where error.code == .wrongKey {
+    } catch let error as DatabaseError where error.isOfKey {
       guard let other = tried.isPrevious ? tried.key : tried.previous else { throw error }
       do {
         let connection = try Connection.open(path, key: other, options: options)
         guarded.withLock { if $0.current != other { $0.isPrevious.toggle() } }
         return connection
-      } catch let second as DatabaseError where second.code == .wrongKey {
+      } catch let second as DatabaseError where second.isOfKey {
         throw error
       }
     }

@@ -13,6 +13,12 @@ public struct EncryptionKey: Sendable {
   }
 
   public let kind: Kind
+  /// Whether this is a passphrase that was not asked for as such (``passphrase(_:)``) and resembles a raw key: one with
+  /// blanks, quotes, a line end or a byte order mark at or in it, without its last quote, cut short, or only the digits.
+  ///
+  /// Such a key opens an existing file as the passphrase that it is. As the key of a new file, or a file's new key, it is
+  /// `invalidRawKey`: it is likely to be a raw key that was damaged, and is weaker than that.
+  public let resemblesRawKey: Bool
   /// What SQLCipher is given: the passphrase's bytes, or the literal `x'…'` in lower case.
   private let material: SecureBytes
 
@@ -20,7 +26,7 @@ public struct EncryptionKey: Sendable {
   ///
   /// `x'` (or `X'`), 64 hexadecimal digits and `'` is a raw key; with 96 digits the last 32 are the salt. This is
   /// SQLCipher's own literal (SQLCipher API, "PRAGMA key", example 2 and 3). Anything else is a passphrase: its UTF-8
-  /// bytes just as given, without Unicode normalisation.
+  /// bytes just as given, without Unicode normalisation; ``resemblesRawKey`` tells of one that was hardly meant so.
   ///
   /// - Throws: `emptyKey`; `invalidRawKey` for a text that is almost such a literal (63 digits, a non-hexadecimal
   ///   digit), which SQLCipher would silently take for a passphrase. ``passphrase(_:)`` takes those words as they are.
@@ -46,6 +52,17 @@ public struct EncryptionKey: Sendable {
     return try text.withUTF8 { try Self(passphrase: UnsafeRawBufferPointer($0)) }
   }
 
+  /// The raw key that `bytes` are exactly, or the passphrase that they are meant to be, even where they resemble a raw key.
+  ///
+  /// - Throws: `emptyKey`; `invalidRawKey` as ``passphrase(_:)``.
+  package init(meantAsPassphrase bytes: UnsafeRawBufferPointer) throws {
+    if Self.isRawForSQLCipher(bytes), bytes.last == UInt8(ascii: "'") {
+      try self.init(parsing: bytes)
+    } else {
+      try self.init(passphrase: bytes)
+    }
+  }
+
   /// A new raw key from the system's cryptographic generator.
   ///
   /// - Parameter salted: whether it brings a salt, as a store with a readable header needs it.
@@ -64,7 +81,7 @@ public struct EncryptionKey: Sendable {
         PlatformCrypto.wipe(key)
       }
     }
-    return Self(kind: salted ? .rawKeyWithSalt : .rawKey, material: literal)
+    return Self(kind: salted ? .rawKeyWithSalt : .rawKey, resemblesRawKey: false, material: literal)
   }
 
   /// Calls `body` with the text form that ``init(bytes:)`` reads back: the passphrase, or the literal `x'…'`.
@@ -101,8 +118,9 @@ public struct EncryptionKey: Sendable {
     }
   }
 
-  private init(kind: Kind, material: SecureBytes) {
+  private init(kind: Kind, resemblesRawKey: Bool, material: SecureBytes) {
     self.kind = kind
+    self.resemblesRawKey = resemblesRawKey
     self.material = material
   }
 }
@@ -110,7 +128,7 @@ public struct EncryptionKey: Sendable {
 extension EncryptionKey {
   private init(parsing bytes: UnsafeRawBufferPointer) throws {
     guard Self.looksLikeLiteral(bytes) || Self.isRawForSQLCipher(bytes) else {
-      try self.init(passphrase: bytes)
+      try self.init(passphrase: bytes, resemblesRawKey: NearRawKey.isOne(bytes))
       return
     }
     let digits = bytes.dropFirst(2).dropLast()
@@ -120,7 +138,7 @@ extension EncryptionKey {
       throw DatabaseError(
         .invalidRawKey,
         "the key looks like a raw key x'…' and is not one (\(digits.count) characters between the quotes): "
-          + "give 64 hexadecimal digits, or 96 with the salt, or use EncryptionKey.passphrase(_:) for such words")
+          + "give 64 hexadecimal digits, or 96 with the salt, or say that it is a passphrase")
     }
     // Lower case, so that one key is one sequence of bytes.
     let literal = SecureBytes(count: bytes.count) { target in
@@ -128,10 +146,10 @@ extension EncryptionKey {
         target[index] = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
       }
     }
-    self.init(kind: digits.count == 64 ? .rawKey : .rawKeyWithSalt, material: literal)
+    self.init(kind: digits.count == 64 ? .rawKey : .rawKeyWithSalt, resemblesRawKey: false, material: literal)
   }
 
-  private init(passphrase bytes: UnsafeRawBufferPointer) throws {
+  private init(passphrase bytes: UnsafeRawBufferPointer, resemblesRawKey: Bool = false) throws {
     guard !bytes.isEmpty else {
       throw DatabaseError(.emptyKey, "the encryption key is empty: give a passphrase or a raw key x'…'")
     }
@@ -139,7 +157,9 @@ extension EncryptionKey {
       throw DatabaseError(
         .invalidRawKey, "SQLCipher takes this text for a raw key, not for a passphrase: choose other words")
     }
-    self.init(kind: .passphrase, material: SecureBytes(count: bytes.count) { $0.copyMemory(from: bytes) })
+    self.init(
+      kind: .passphrase, resemblesRawKey: resemblesRawKey,
+      material: SecureBytes(count: bytes.count) { $0.copyMemory(from: bytes) })
   }
 
   /// Starts and ends like the literal.

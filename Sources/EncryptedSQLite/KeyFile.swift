@@ -9,10 +9,11 @@ public enum KeyFile {
 
   /// Reads the key in the file at `path`.
   ///
+  /// - Parameter isPassphrase: whether what resembles a raw key and is none is meant as a passphrase; a raw key stays one.
   /// - Throws: `keyNotFound`, `keyUnavailable` (not readable now), `keyExposed` (other users can read it, or it is
   ///   somebody else's), `emptyKey`, `invalidRawKey`.
-  public static func read(_ path: String) throws -> EncryptionKey {
-    try withBytes(of: path) { try key($0, "the key file \(path)") }
+  public static func read(_ path: String, isPassphrase: Bool = false) throws -> EncryptionKey {
+    try withBytes(of: path) { try key($0, "the key file \(path)", isPassphrase) }
   }
 
   /// Calls `body` with what the secret file at `path` holds, under the same rules; the bytes are wiped afterwards.
@@ -33,34 +34,45 @@ public enum KeyFile {
     return try withBytes(of: descriptor, name: "the key file \(path)", body)
   }
 
+  /// As ``withBytes(of:_:)``, of an open descriptor, to its end.
+  package static func withBytes<Result>(
+    ofDescriptor descriptor: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    try withBytes(of: descriptor, name: name(of: descriptor), body)
+  }
+
   /// Reads the key from an open descriptor, such as a pipe, to its end.
   ///
   /// - Throws: `keyUnavailable`, `emptyKey`, `invalidRawKey`.
-  public static func read(descriptor: Int32) throws -> EncryptionKey {
-    let name = "file descriptor \(descriptor)"
-    return try withBytes(of: descriptor, name: name) { try key($0, name) }
+  public static func read(descriptor: Int32, isPassphrase: Bool = false) throws -> EncryptionKey {
+    try withBytes(ofDescriptor: descriptor) { try key($0, name(of: descriptor), isPassphrase) }
   }
 
   /// Reads the key from the next line of an open descriptor, such as a terminal.
   ///
   /// - Throws: `keyUnavailable`, `emptyKey`, `invalidRawKey`.
-  public static func readLine(descriptor: Int32) throws -> EncryptionKey {
-    try withBytes(of: descriptor, name: "the key", untilNewline: true) { try key($0, "the key") }
+  public static func readLine(descriptor: Int32, isPassphrase: Bool = false) throws -> EncryptionKey {
+    try withBytes(of: descriptor, name: "the key", untilNewline: true) { try key($0, "the key", isPassphrase) }
   }
 
   /// Writes `key` and a newline (none after a CR) to a new file that only this user can read, durable on return.
   ///
-  /// - Throws: `alreadyExists`; `notFound` (no such folder), `permissionDenied`, `diskFull`, `inputOutput`. A file that
+  /// - Throws: `invalidRawKey` for a passphrase that reads back as one that resembles a raw key; `alreadyExists`;
+  ///   `notFound` (no such folder), `permissionDenied`, `diskFull`, `inputOutput`. A file that
   ///   could not be completed is removed again.
   public static func create(_ path: String, _ key: EncryptionKey) throws {
+    try key.requireReadingBack()
     try key.withUnsafeBytes { try create(path, $0) }
   }
 
   /// As ``create(_:_:)``, for a new key that signs uploads: 64 hexadecimal digits in lower case, 256 random bits.
-  package static func createSigningKey(_ path: String) throws {
+  package static func createSigningKey(_ path: String) throws { try withSigningKey { try create(path, $0) } }
+
+  /// Calls `body` with the digits of a new key that signs uploads.
+  package static func withSigningKey<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     // A raw key's literal x'…' has them between its quotes.
     try EncryptionKey.random().withUnsafeBytes { literal in
-      try create(path, UnsafeRawBufferPointer(rebasing: literal.dropFirst(2).dropLast()))
+      try body(UnsafeRawBufferPointer(rebasing: literal.dropFirst(2).dropLast()))
     }
   }
 
@@ -78,9 +90,15 @@ public enum KeyFile {
     }
   }
 
-  private static func key(_ bytes: UnsafeRawBufferPointer, _ name: String) throws -> EncryptionKey {
+  private static func name(of descriptor: Int32) -> String {
+    descriptor == STDIN_FILENO ? "standard input" : "file descriptor \(descriptor)"
+  }
+
+  private static func key(
+    _ bytes: UnsafeRawBufferPointer, _ name: String, _ isPassphrase: Bool
+  ) throws -> EncryptionKey {
     do {
-      return try EncryptionKey(bytes: bytes)
+      return try isPassphrase ? EncryptionKey(meantAsPassphrase: bytes) : EncryptionKey(bytes: bytes)
     } catch let error as DatabaseError {
       throw DatabaseError(error.code, "\(name): \(error.message)")
     }

@@ -33,7 +33,7 @@ struct KeyRotation {
       let connection = try open(old)
       try connection.cipher.format.require(new, libraryVersion: connection.cipher.libraryVersion)
       return try options.isRewriting || new.kind == .rawKeyWithSalt ? rewrite(connection) : rotateInPlace(connection)
-    } catch let error as DatabaseError where [.wrongKey, .keyChanged, .fileReplaced].contains(error.code) {
+    } catch let error as DatabaseError where error.isOfKey || [.keyChanged, .fileReplaced].contains(error.code) {
       // Another run has come before this one, or between its steps.
       guard let report = try confirmEarlierRun() else { throw error }
       return report
@@ -81,7 +81,7 @@ struct KeyRotation {
       let state = try FileState(path, new, options.busyTimeout, access: .readWrite)
       guard try !opens(under: old) else { throw unconfirmed("both keys open it") }
       return state
-    } catch let error as DatabaseError where error.code == .wrongKey {
+    } catch let error as DatabaseError where error.isOfKey {
       guard (try? opens(under: old)) == true else { throw unconfirmed("neither key opens it now") }
       // Frames of a commit whose sync failed are still in the WAL, and the process that opens the file when all others are
       // gone would take them for whole. A commit of its own, under the old key, overwrites their beginning.
@@ -146,7 +146,7 @@ struct KeyRotation {
     do {
       try open(key).close()
       return true
-    } catch let error as DatabaseError where error.code == .wrongKey {
+    } catch let error as DatabaseError where error.isOfKey {
       return false
     }
   }
@@ -158,7 +158,7 @@ struct KeyRotation {
     let connection: Connection
     do {
       connection = try open(new)
-    } catch let error as DatabaseError where error.code == .wrongKey {
+    } catch let error as DatabaseError where error.isOfKey {
       return nil
     } catch let error as DatabaseError {
       throw unconfirmed(error.message)

@@ -38,6 +38,7 @@
     }
 
     public func stage(_ new: EncryptionKey) throws {
+      try new.requireReadingBack()
       if let staged = try read(.staged) {
         guard staged == new else {
           throw DatabaseError(

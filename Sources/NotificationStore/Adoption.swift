@@ -40,6 +40,7 @@ struct Adoption {
   // MARK: Adopting
 
   private func adopt() throws -> AdoptionReport {
+    try key.requireChosen()
     try Connection.checkFile(source, for: .readWrite)
     let hasSecondName = try FileStatus(source)?.isSameFile(as: FileStatus(leftover)) ?? false
     let isPublished = try !isInPlace && hasSecondName && exists(destination)

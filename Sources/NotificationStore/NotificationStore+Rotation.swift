@@ -26,6 +26,7 @@ extension NotificationStore {
     rewriting: Bool = false, isInterrupted: @escaping () -> Bool = { false },
     reportFault: (DatabaseError) -> Void = { _ in }
   ) throws -> RotationReport {
+    try new.requireChosen()
     let spool = NotificationSpool(besideStore: try FileSystem.absolute(path))
     let keys = [old, new] + [previous].compactMap { $0 }
     if !spool.isEmpty { try takeSpoolIn(to: path, keys).forEach(reportFault) }
@@ -59,7 +60,7 @@ extension NotificationStore {
     let store: NotificationStore
     do {
       store = try open(keys[0])
-    } catch let error as DatabaseError where error.code == .wrongKey {
+    } catch let error as DatabaseError where error.isOfKey {
       store = try open(keys[1])
     }
     let report = store.takeSpoolIn(keys)

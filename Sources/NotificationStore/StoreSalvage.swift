@@ -59,10 +59,11 @@ public struct StoreSalvage {
   private static func naming<Result>(_ damaged: String, _ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as DatabaseError where error.code == .wrongKey {
+    } catch let error as DatabaseError where error.isOfKey {
+      let hint = error.code == .invalidRawKey ? " (it resembles a raw key x'…' and is not exactly one)" : ""
       throw DatabaseError(
-        .wrongKey,
-        "nothing can be salvaged of \(damaged): either the key is another one, or the first page is damaged, without "
+        error.code,
+        "nothing can be salvaged of \(damaged): either the key is another one\(hint), or the first page is damaged, without "
           + "which no page can be read; check the key, or restore a backup", sqliteCode: error.sqliteCode)
     }
   }

@@ -30,6 +30,8 @@ public struct StoreStatus: Sendable {
   /// The version that this program writes.
   public let currentVersion: Int
   public let cipher: Cipher
+  /// What kind of key opens it: ``EncryptedSQLite/EncryptionKey/kindInWords``.
+  public let keyKind: String
   public let journalMode: String
   /// The main file and its write-ahead log, in bytes.
   public let fileSize: Int
@@ -47,6 +49,7 @@ public struct StoreStatus: Sendable {
     let connection = try Connection.open(path, key: key, options: .init(access: .readOnly))
     self.path = connection.path
     cipher = connection.cipher
+    keyKind = key.kindInWords
     currentVersion = migrator.currentVersion
     (jsonVersion, journalMode, tables) = try connection.boundedReadTransaction {
       _ = try migrator.pending(on: connection)

@@ -20,7 +20,7 @@ public struct SigningKey: Sendable {
     }
     guard (1...255).contains(id.utf8.count), id.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
       throw SyncError(
-        .invalidSyncSettings, "the signing key's id is empty, too long or not plain ASCII: set syncSigningKeyId")
+        .invalidSyncSettings, "the signing key's id is empty, too long or not plain ASCII: give 1 to 255 characters")
     }
     self.bytes = copy
     self.id = id

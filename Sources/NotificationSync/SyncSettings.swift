@@ -29,6 +29,7 @@ public struct SyncSettings: Sendable {
   /// Where receipts go that wait in the store; nil leaves them there.
   public var deliveryReceiptURL: String?
 
+  package static let batchSizes = 1...100_000
   /// The most bytes of a body, unless its only row is longer.
   package var byteLimit = Self.fullBatch
   package static let fullBatch = 4 << 20
@@ -94,7 +95,7 @@ struct UploadTarget: Sendable {
     serverType = settings.serverType
     host = try UploadHost(settings.host, serverType: settings.serverType)
     study = (settings.studyNumber, settings.studyKey)
-    guard (1...100_000).contains(settings.batchSize) else {
+    guard SyncSettings.batchSizes.contains(settings.batchSize) else {
       throw SyncError(.invalidSyncSettings, "batchSize is \(settings.batchSize): give 1 to 100000 rows")
     }
     guard !(settings.serverType == .aware && settings.compactDataFormat) else {

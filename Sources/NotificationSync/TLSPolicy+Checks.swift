@@ -5,7 +5,7 @@ extension TLSPolicy {
   /// Looks at everything that can be judged before a connection.
   ///
   /// - Throws: `invalidSyncSettings`; `keyExposed` when others can read the client's private key.
-  func check() throws {
+  package func check() throws {
     _ = try pinnedDigests()
     _ = try proxyAddress()
     if let certificateAuthorities { try Self.checkFile(certificateAuthorities, "certificate authorities") }

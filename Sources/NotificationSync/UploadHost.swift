@@ -10,9 +10,10 @@ package struct UploadHost: Sendable, Equatable {
   /// Reads `host`, `host:port`, or a URL. `http://`, a missing scheme and a `/` at the end are put right, as the public
   /// sensor does it; for `aware` so is `/index.php`.
   ///
+  /// - Parameter setting: whose text it is, for errors.
   /// - Throws: `invalidSyncSettings` for another scheme, user and password, a query or a fragment, and what is no host.
-  package init(_ text: String, serverType: ServerType) throws {
-    let (authority, path) = try Self.parts(text, of: "dbHost")
+  package init(_ text: String, serverType: ServerType, of setting: String = "dbHost") throws {
+    let (authority, path) = try Self.parts(text, of: setting)
     self.authority = authority
     var base = path[...]
     while base.hasSuffix("/") { base.removeLast() }

@@ -16,6 +16,11 @@ extension Arguments {
     let settings = Cipher.Settings(
       pageSize: try integer("page-size").map { Int(clamping: $0) },
       kdfIterations: try integer("kdf-iterations").map { Int(clamping: $0) })
+    do {
+      try settings.check()
+    } catch let error as DatabaseError {
+      throw UsageError("\(error.message) with --page-size or --kdf-iterations")
+    }
     return settings == .init() ? nil : settings
   }
 

@@ -56,6 +56,35 @@ struct Arguments {
     guard operands.count <= command.maximumOperands || has("help") else {
       throw UsageError("\(command.name) takes \(command.maximumOperands == 0 ? "no" : "one") operand")
     }
+    guard !has("help") else { return }
+    if let index = arguments.firstIndex(of: "--passphrase"), let next = arguments[(index + 1)...].first,
+      !next.hasPrefix("-")
+    {
+      // Not repeated: it may be the passphrase.
+      throw UsageError("--passphrase takes no value, and no option takes a key: put an operand before it")
+    }
+    try checkFiles(options, command)
+  }
+
+  /// That each file has a name, and that of those which are read at most one is standard input.
+  private func checkFiles(_ options: [Option], _ command: any Command.Type) throws {
+    var inputs: [String] = []
+    for option in options {
+      guard option.file != nil, let value = value(option.name) else { continue }
+      guard !value.isEmpty else { throw UsageError("--\(option.name) takes the name of a file") }
+      guard value == "-" else { continue }
+      switch option.stream {
+      case .input: inputs.append("what --\(option.name) names")
+      case .output: break
+      case nil:
+        throw UsageError("--\(option.name) takes a file, not standard input or output; a file of that name is ./-")
+      }
+    }
+    if try integer("key-fd") == 0 { inputs.append("the key of --key-fd") }
+    if command.readsStandardInput, (operands.first ?? "-") == "-" { inputs.append("the input of \(command.name)") }
+    guard inputs.count < 2 else {
+      throw UsageError("\(inputs[0]) and \(inputs[1]) cannot both come from standard input")
+    }
   }
 
   func has(_ name: String) -> Bool { values[name] != nil }

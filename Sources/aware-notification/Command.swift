@@ -10,6 +10,8 @@ protocol Command {
   static var options: [Option] { get }
   /// How many operands it takes at most.
   static var maximumOperands: Int { get }
+  /// Whether it reads standard input where its operand is `-` or left out.
+  static var readsStandardInput: Bool { get }
 
   /// Does the work and returns the exit status.
   ///
@@ -19,6 +21,7 @@ protocol Command {
 
 extension Command {
   static var maximumOperands: Int { 0 }
+  static var readsStandardInput: Bool { false }
 }
 
 /// A long option.
@@ -30,12 +33,21 @@ struct Option {
   var repeats = false
   /// What its value is a path of; nil for another value.
   var file: File?
+  /// Which stream `-` means for that; nil: it has to be a file.
+  var stream: Stream?
   let help: String
 
   enum File {
     case ordinary
     /// One that holds a key.
     case secret
+  }
+
+  enum Stream {
+    /// Standard input, for a file that is read once, from its beginning to its end.
+    case input
+    /// Standard output, for a file that is written once.
+    case output
   }
 }
 
@@ -45,10 +57,13 @@ extension Option {
   static let broadcasts = Option(name: "broadcasts", help: "print each broadcast that an app would get")
   static let database = Option(name: "db", value: "PATH", file: .ordinary, help: "the store")
   static let keyFile = Option(
-    name: "key-file", value: "FILE", file: .secret, help: "read the key from FILE, which only you may read")
+    name: "key-file", value: "FILE", file: .secret, stream: .input,
+    help: "read the key from FILE, which only you may read (-: standard input)")
   static let keyDescriptor = Option(name: "key-fd", value: "N", help: "read the key from file descriptor N")
+  static let passphrase = Option(
+    name: "passphrase", help: "the key is a passphrase, even where it resembles a raw key")
   static let previousKeyFile = Option(
-    name: "previous-key-file", value: "FILE", file: .secret,
+    name: "previous-key-file", value: "FILE", file: .secret, stream: .input,
     help: "the key from before the last rotation, for what waits under it still")
   static func table(_ what: String) -> Option {
     Option(name: "table", value: "NAME", help: "\(what): ios_notification, ios_notification_token or ios_silent_push")
@@ -58,7 +73,7 @@ extension Option {
     Option(name: "kdf-iterations", value: "N", help: "the rounds of derivation that it was written with"),
   ]
   /// What every command on a store takes. Without a key option the key is asked for on the terminal.
-  static let store = [database, keyFile, keyDescriptor]
+  static let store = [database, keyFile, keyDescriptor, passphrase]
   /// What every command takes that opens the store's spool.
   static let storeWithSpool = store + [previousKeyFile]
 }

@@ -21,7 +21,8 @@ enum CommandLineTool {
       Output.error("\(error.message): see aware-notification --help")
       return 2
     } catch let error as DatabaseError {
-      Output.error(error.message)
+      let isWayAround = error.code == .invalidRawKey && !words.contains("--passphrase")
+      Output.error(error.message + (isWayAround ? "; add --passphrase where it is meant as one" : ""))
       let signal = command_line_interrupt()
       return error.code == .cancelled && signal != 0 ? 128 + signal : 1
     } catch let interruption as Interruption {
@@ -67,12 +68,20 @@ enum CommandLineTool {
   private static func dispatch(_ words: [String]) throws -> Int32 {
     switch words.first {
     case nil: throw UsageError("a command is missing")
+    case "help" where words.count > 1:
+      guard words.count == 2, let command = commands.first(where: { $0.name == words[1] }) else {
+        throw UsageError("help takes the name of one command")
+      }
+      try Output.write(help(of: command))
+      return 0
     case "--help", "-h", "help":
       try Output.write(help)
       return 0
     case "--version":
-      let cipher = (try? Connection.libraryVersion()).map { "SQLCipher \($0)" } ?? "no SQLCipher"
-      try Output.write("aware-notification \(version) (\(cipher)\(isDebugBuild ? ", debug build" : ""))\n")
+      guard words.count == 1 || words.dropFirst() == ["--json"] else {
+        throw UsageError("--version takes --json and nothing else")
+      }
+      try writeVersion(asJSON: words.count > 1)
       return 0
     case let name?:
       guard let command = commands.first(where: { $0.name == name }) else {
@@ -85,6 +94,17 @@ enum CommandLineTool {
       }
       return try command.run(arguments)
     }
+  }
+
+  private static func writeVersion(asJSON: Bool) throws {
+    let cipher = try? Connection.libraryVersion()
+    guard !asJSON else {
+      return try Output.json([
+        "version": version, "cipherVersion": cipher as Any? ?? NSNull(), "debugBuild": isDebugBuild,
+      ])
+    }
+    let library = cipher.map { "SQLCipher \($0)" } ?? "no SQLCipher"
+    try Output.write("aware-notification \(version) (\(library)\(isDebugBuild ? ", debug build" : ""))\n")
   }
 
   /// Whether this program was compiled without optimization, and so is slower than it could be.
@@ -107,8 +127,9 @@ enum CommandLineTool {
 
     \(commands.map { "  \($0.name.padded(to: 10)) \($0.summary)" }.joined(separator: "\n"))
 
-    aware-notification COMMAND --help tells more of each; --version prints the version.
+    aware-notification help COMMAND tells more of each; --version [--json] prints the version.
     The key comes from a file, a descriptor or a question on the terminal, never from the command line.
+    Where a file is read or written once, - is standard input or output, and ./- a file of that name.
     Exit status: 0 done, 1 failed, 2 called wrongly, 130 or 143 when SIGINT (Ctrl-C) or SIGTERM ended it.
 
     """

@@ -9,17 +9,31 @@ extension Arguments {
   ///   in it nobody could open the store again.
   func key(making path: String? = nil) throws -> EncryptionKey {
     switch (value("key-file"), try integer("key-fd")) {
-    case (let path?, nil): return try KeyFile.read(path)
-    case (nil, let descriptor?): return try KeyFile.read(descriptor: Int32(clamping: descriptor))
-    case (nil, nil): return try Self.askForKey(twice: path.map { access($0, F_OK) != 0 } ?? false)
+    case (let path?, nil): return try key(in: path)
+    case (nil, let descriptor?):
+      return try KeyFile.read(descriptor: Int32(clamping: descriptor), isPassphrase: isPassphrase)
+    case (nil, nil): return try askForKey(twice: path.map { access($0, F_OK) != 0 } ?? false)
     default: throw UsageError("give either --key-file or --key-fd")
     }
   }
 
   /// The key that `--previous-key-file` names.
-  func previousKey() throws -> EncryptionKey? { try value("previous-key-file").map { try KeyFile.read($0) } }
+  func previousKey() throws -> EncryptionKey? { try key(inFileOf: "previous-key-file") }
 
-  private static func askForKey(twice: Bool) throws -> EncryptionKey {
+  /// Another key, in the file that `option` names; nil without that.
+  func key(inFileOf option: String) throws -> EncryptionKey? {
+    try value(option).map { try key(in: $0) }
+  }
+
+  private func key(in path: String) throws -> EncryptionKey {
+    try path == "-"
+      ? KeyFile.read(descriptor: STDIN_FILENO, isPassphrase: isPassphrase)
+      : KeyFile.read(path, isPassphrase: isPassphrase)
+  }
+
+  private var isPassphrase: Bool { has("passphrase") }
+
+  private func askForKey(twice: Bool) throws -> EncryptionKey {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else {
       throw UsageError("there is no key and no terminal to ask for it: give --key-file or --key-fd")
@@ -36,10 +50,10 @@ extension Arguments {
     return key
   }
 
-  private static func read(_ terminal: Int32, _ prompt: String) throws -> EncryptionKey {
+  private func read(_ terminal: Int32, _ prompt: String) throws -> EncryptionKey {
     _ = write(terminal, prompt, prompt.utf8.count)
     defer { _ = write(terminal, "\n", 1) }
     // A terminal gives one line a read, so this reads the line that the person types.
-    return try KeyFile.readLine(descriptor: terminal)
+    return try KeyFile.readLine(descriptor: terminal, isPassphrase: isPassphrase)
   }
 }

@@ -10,10 +10,10 @@ extension Option {
     Option(name: "server-type", value: "TYPE", help: "aware_micro (unless told otherwise), aware_light or aware"),
     Option(name: "study", value: "NUMBER", help: "the study's number (1)"),
     Option(
-      name: "study-key-file", value: "FILE", file: .secret,
+      name: "study-key-file", value: "FILE", file: .secret, stream: .input,
       help: "read the study's key from FILE, which only you may read, less one final LF or CRLF"),
     Option(
-      name: "signing-key-file", value: "FILE", file: .secret,
+      name: "signing-key-file", value: "FILE", file: .secret, stream: .input,
       help: "sign each batch with the 32 or more bytes in FILE, less one final LF or CRLF"),
     Option(name: "signing-key-id", value: "ID", help: "what the server knows that key by (the device id)"),
     Option(
@@ -38,15 +38,14 @@ struct Upload {
   private var settings: SyncSettings
   private let signing: (secret: SecureBytes?, id: String?)
 
-  /// - Throws: ``UsageError``; `keyNotFound` and what else reading a secret throws; `invalidSyncSettings`.
+  /// - Throws: ``UsageError``, also for each value that cannot be used; what else reading a secret throws.
   init(_ arguments: Arguments) throws {
     settings = SyncSettings(host: try arguments.required("host"))
     settings.serverType = try Self.serverType(arguments.value("server-type"))
     if let number = try arguments.integer("study") { settings.studyNumber = Int(number) }
     if let key = try Self.secret("study-key-file", arguments) {
       guard let text = key.withUnsafeBytes({ String(bytes: $0, encoding: .utf8) }) else {
-        throw DatabaseError(
-          .invalidSyncSettings, "the study's key is not text in UTF-8, as a part of a URL is: check the file")
+        throw UsageError("--study-key-file: the study's key is not text in UTF-8, as a part of a URL is")
       }
       settings.studyKey = text
     }
@@ -58,7 +57,12 @@ struct Upload {
       certificateAuthorities: arguments.value("ca"), publicKeyPins: arguments.values("pin"),
       clientCertificate: arguments.value("client-cert"), clientKey: arguments.value("client-key"),
       proxy: arguments.value("proxy"))
-    if let size = try arguments.integer("batch-size") { settings.batchSize = Int(size) }
+    if let size = try arguments.integer("batch-size") {
+      guard let size = Int(exactly: size), SyncSettings.batchSizes.contains(size) else {
+        throw UsageError("--batch-size is \(size): give 1 to \(SyncSettings.batchSizes.upperBound) rows")
+      }
+      settings.batchSize = size
+    }
     settings.compactDataFormat = arguments.has("compact")
     settings.extendedColumns = arguments.has("extended-columns")
     settings.createsTables = arguments.has("create-tables")
@@ -68,7 +72,39 @@ struct Upload {
       throw UsageError("--remove-without-proof goes with --remove-after-sync")
     }
     // Now, before the store's key is asked for.
+    try checkValues()
+  }
+
+  /// Each by itself, so that the message can name its option.
+  private func checkValues() throws {
+    _ = try named("host") {
+      try UploadHost(settings.host, serverType: settings.serverType, of: "the host")
+    }
+    let tls = settings.tls
+    try named("pin", TLSPolicy(publicKeyPins: tls.publicKeyPins).check)
+    try named("proxy", TLSPolicy(proxy: tls.proxy).check)
+    try named("ca", TLSPolicy(certificateAuthorities: tls.certificateAuthorities).check)
+    try named(
+      tls.clientCertificate == nil ? "client-key" : "client-cert",
+      TLSPolicy(clientCertificate: tls.clientCertificate, clientKey: tls.clientKey).check)
+    guard settings.serverType != .aware || !settings.compactDataFormat else {
+      throw UsageError("--compact cannot be read by a server of type aware: leave it out")
+    }
+    if let secret = signing.secret {
+      try secret.withUnsafeBytes { bytes in
+        _ = try named("signing-key-file") { try SigningKey(bytes, id: "any") }
+        if let id = signing.id { _ = try named("signing-key-id") { try SigningKey(bytes, id: id) } }
+      }
+    }
     _ = try settings(deviceId: "device")
+  }
+
+  private func named<Result>(_ option: String, _ check: () throws -> Result) throws -> Result {
+    do {
+      return try check()
+    } catch let error as DatabaseError where error.code == .invalidSyncSettings {
+      throw UsageError("--\(option): \(error.message)")
+    }
   }
 
   /// As a sync by hand takes them.
@@ -110,10 +146,15 @@ struct Upload {
 
   private static func secret(_ option: String, _ arguments: Arguments) throws -> SecureBytes? {
     guard let path = arguments.value(option) else { return nil }
-    let secret = try KeyFile.withBytes(of: path) { SecureBytes.copy($0) }
-    guard secret.count > 0 else {
-      throw DatabaseError(.emptyKey, "the file given with --\(option) is empty: check it")
+    do {
+      let secret =
+        try path == "-"
+        ? KeyFile.withBytes(ofDescriptor: STDIN_FILENO) { SecureBytes.copy($0) }
+        : KeyFile.withBytes(of: path) { SecureBytes.copy($0) }
+      guard secret.count > 0 else { throw UsageError("the file given with --\(option) is empty: check it") }
+      return secret
+    } catch let error as DatabaseError where error.code == .keyNotFound {
+      throw UsageError("there is no file of the name given with --\(option): check the name")
     }
-    return secret
   }
 }

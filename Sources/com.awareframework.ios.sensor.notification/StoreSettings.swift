@@ -85,6 +85,13 @@ package struct StoreSettings: @unchecked Sendable {
     if config.deviceId.isEmpty { CommonDeviceID.share(store.deviceId) }
     store.spool.faults.forEach(report)
     share(deviceId ?? store.deviceId, report)
+    if key.resemblesRawKey {
+      report(
+        DatabaseError(
+          .invalidRawKey,
+          "\(path) is open, and its key is a \(key.kindInWords): it may be a raw key that was damaged, so give the store "
+            + "another key"))
+    }
     if store.isRotationPending {
       report(
         DatabaseError(
@@ -190,7 +197,7 @@ package struct StoreSettings: @unchecked Sendable {
     }
     do {
       return try open(key)
-    } catch let error as DatabaseError where error.code == .wrongKey {
+    } catch let error as DatabaseError where error.isOfKey {
       guard let previous else { throw error }
       return try open(previous)
     }
@@ -231,7 +238,7 @@ package struct StoreSettings: @unchecked Sendable {
     let (key, previous) = try keys.loadExisting()
     do {
       return try NotificationStore.restore(store, key: key, from: path, backupKey: backupKey)
-    } catch let error as DatabaseError where error.code == .wrongKey && backupKey == nil {
+    } catch let error as DatabaseError where error.isOfKey && backupKey == nil {
       guard let previous else { throw error }
       return try NotificationStore.restore(store, key: key, from: path, backupKey: previous)
     }

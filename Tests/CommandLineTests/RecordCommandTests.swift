@@ -24,6 +24,19 @@ import Testing
     #expect(listed.count == 3 && listed[2].hasSuffix(#"{"no":"aps"}"#))
   }
 
+  @Test func aWrongFileIsToldOfInTwentyLinesAndASum() throws {
+    let study = Study()
+    let input = study.folder.write("table.csv", String(repeating: "a,b,c\n", count: 1234) + Study.pushes(1))
+    let result = try study.run("record", input)
+    #expect(result.status == 1 && result.output.hasSuffix("committed 1235\n"))
+    let messages = result.errors.split(separator: "\n")
+    #expect(messages.count == 21 && messages[19].contains("table.csv:20: "))
+    #expect(messages[20].contains("1234 of 1235 lines were left out"))
+    #expect(try study.run("list").lines.count == 1, "the rest goes on")
+    let twenty = try study.run("record", input: String(repeating: "a,b,c\n", count: 20))
+    #expect(twenty.errors.split(separator: "\n").count == 20)
+  }
+
   @Test func hugeNumbersDoNoHarm() throws {
     let study = Study()
     let input = [

@@ -183,27 +183,57 @@ import Testing
   }
 
   @Test(
-    "A value that cannot be used ends with 1 and one line, before anything is sent",
+    "A value that cannot be used ends with 2 and one line that names the option, before anything is sent",
     arguments: [
-      ("--batch-size", "0", "batchSize"), ("--proxy", "socks5://localhost:1", "http://host:port"),
-      ("--pin", "sha256//SECRET", "public-key pin"), ("--client-cert", "study.key", "client key"),
+      ("--batch-size", "0", "1 to 100000"), ("--batch-size", "9223372036854775807", "1 to 100000"),
+      ("--proxy", "socks5://localhost:1", "http://host:port"),
+      ("--pin", "sha256//SECRET", "public-key pin"), ("--pin", "abc", "public-key pin"),
+      ("--client-cert", "study.key", "client key"), ("--client-key", "study.key", "client certificate"),
       ("--client-cert", "absent.pem", "missing"), ("--signing-key-file", "short.key", "32 or more"),
-      ("--signing-key-file", "SECRET", "--signing-key-file"), ("--signing-key-file", "open.key", "chmod 600"),
-      ("--signing-key-file", "empty.key", "--signing-key-file is empty"), ("--server-type=aware", "--compact", "aware"),
+      ("--signing-key-file", "SECRET", "no file"), ("--signing-key-file", "empty.key", "is empty"),
+      ("--compact", "--server-type=aware", "aware"),
     ])
   func values(_ option: String, _ value: String, _ words: String) throws {
     let server = try UploadingStudy.server(.acknowledge)
     _ = study.folder.write("short.key", "short\n")
-    _ = study.folder.write("open.key", UploadingStudy.signingKey, mode: 0o644)
     _ = study.folder.write("empty.key", "\n")
-    try expectRefused(upload.sync(server.port, [option, value]), words)
+    let result = try upload.sync(server.port, [option, value])
+    expectRefused(result, words)
+    #expect(result.errors.contains(option))
     #expect(server.connections == 0)
   }
 
+  @Test("A secret that others can read is no wrong call, and is told of") func exposed() throws {
+    _ = study.folder.write("open.key", UploadingStudy.signingKey, mode: 0o644)
+    try expectRefused(
+      study.run("sync", "--host", "localhost", "--signing-key-file", "open.key"), "chmod 600", status: 1)
+  }
+
+  @Test("An id of the signing key that no header can have is a wrong call", arguments: ["", "ü"])
+  func signingIds(_ id: String) throws {
+    let options = upload.signing() + ["--host", "localhost", "--signing-key-id", id]
+    try expectRefused(study.run("sync", with: options), "--signing-key-id")
+  }
+
+  @Test("Where a part was sent and a part waits, the status is 1") func part() throws {
+    let server = try UploadingStudy.server(.acknowledge, .init(500, ""))
+    let result = try upload.sync(server.port, ["--batch-size", "2"])
+    #expect(result.status == 1)
+    #expect(result.output.contains("ios_notification: 2 sent, 3 waiting"))
+    #expect(result.errors.split(separator: "\n").count == 1)
+    #expect(try upload.uploads()["pending"] as? Int == 3)
+    let json = try upload.sync(server.port, ["--json"])
+    #expect(json.status == 1 && (JSON.parse(json.output) as? [String: Any])?["complete"] as? Bool == false)
+  }
+
   @Test(
-    "A host that cannot be used ends with 1, and is not repeated",
-    arguments: ["user:SECRET@localhost", "localhost/?key=SECRET", "ftp://localhost", "", "a b/ü"])
-  func hosts(_ host: String) throws { try expectRefused(study.run("sync", "--host", host), "dbHost") }
+    "A host that cannot be used is a wrong call, and is not repeated",
+    arguments: [
+      "user:SECRET@localhost", "localhost/?key=SECRET", "ftp://localhost", "", "a b/ü", "/api", "localhost:99999",
+    ])
+  func hosts(_ host: String) throws {
+    try expectRefused(study.run("sync", "--host", host), "--host: the host cannot be used")
+  }
 
   @Test("A missing or empty file of the study's key, or of --ca, is told of")
   func files() throws {
@@ -211,8 +241,11 @@ import Testing
     try expectRefused(study.run("sync", "--host", "localhost", "--ca", "absent.pem"), "absent.pem")
   }
 
-  private func expectRefused(_ result: Program.Result, _ words: String) {
-    #expect(result.status == 1 && result.output.isEmpty)
+  private func expectRefused(_ result: Program.Result, _ words: String, status: Int32 = 2) {
+    #expect(result.status == status && result.output.isEmpty)
+    for property in ["dbHost", "batchSize", "compactDataFormat", "syncSigningKey"] {
+      #expect(!result.errors.contains(property))
+    }
     #expect(result.errors.hasPrefix("aware-notification: ") && result.errors.split(separator: "\n").count == 1)
     #expect(result.errors.contains(words), "\(result.errors)")
     #expect(!result.errors.contains("SECRET"))

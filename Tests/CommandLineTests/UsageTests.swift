@@ -16,10 +16,13 @@ import Testing
       #expect(own.status == 0 && own.output.hasPrefix("usage: aware-notification \(command) "))
       #expect(own.output.contains("--help"))
       // No option takes a key as its value.
-      #expect(!own.output.contains("--key ") && !own.output.contains("--passphrase"))
+      #expect(!own.output.contains("--key ") && !own.output.contains("--passphrase WORD"))
+      #expect(try Program.run(Program.tool, ["help", command]).output == own.output)
     }
     for status in ["0", "1", "2", "130", "143"] { #expect(help.output.contains(" \(status) ")) }
     #expect(try Program.run(Program.tool, ["--version"]).output.contains("SQLCipher"))
+    let version = JSON.parse(try Program.run(Program.tool, ["--version", "--json"]).output) as? [String: Any]
+    #expect(version?["version"] is String && version?["cipherVersion"] is String && version?["debugBuild"] is Bool)
   }
 
   /// Tests that are meant for the optimized program would otherwise pass on the other one.
@@ -36,7 +39,8 @@ import Testing
   }
 
   @Test(arguments: [
-    [], ["nothing"], ["--db", "x"], ["list"], ["list", "--db"], ["list", "--nothing"], ["list", "-x"],
+    [], ["nothing"], ["--db", "x"], ["help", "nothing"], ["help", "list", "init"], ["--version", "list"], ["list"],
+    ["list", "--db"], ["list", "--nothing"], ["list", "-x"],
     ["list", "--db", "a", "--db", "b"], ["list", "--db", "a", "--key-file", "k", "--key-fd", "3"],
     ["list", "--db", "a", "--key-fd", "three"], ["list", "--db", "a", "operand"], ["wipe", "--db", "a"],
     ["export", "--db", "a", "--format", "csv"], ["export", "--db", "a", "--format", "xml"],

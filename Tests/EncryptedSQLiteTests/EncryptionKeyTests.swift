@@ -48,6 +48,33 @@ import Testing
     #expect(Self.bytes(key) == Array(text.utf8))
   }
 
+  @Test("A passphrase that is almost a raw key is known for one, unless it is asked for", arguments: Keys.nearRaw)
+  func nearRaw(_ near: NamedText) throws {
+    let key = try EncryptionKey(near.text)
+    #expect(key.kind == .passphrase && key.resemblesRawKey)
+    #expect(Self.bytes(key) == Array(near.text.utf8))
+    #expect(key.kindInWords == "passphrase (resembles a raw key)")
+    let asked = try EncryptionKey.passphrase(near.text)
+    #expect(asked == key && !asked.resemblesRawKey && asked.kindInWords == "passphrase")
+  }
+
+  @Test(
+    "Other words do not resemble a raw key",
+    arguments: [
+      "a", " ", "'", "x", "x'", "'x'", "it's", "0x", "x'not raw", "🔑", String(digits.dropLast()), digits + "0",
+      digits + "g",
+      "key \(digits)", "\(digits):\(digits)", "xx\(digits)", "00x\(digits)", digits + "x",
+    ])
+  func farFromRaw(_ text: String) throws {
+    #expect(try !EncryptionKey(text).resemblesRawKey)
+  }
+
+  @Test func keysNameTheirKind() throws {
+    #expect(
+      try [Keys.raw, Keys.salted, Keys.passphrase].map(\.kindInWords) == ["raw key", "raw key with salt", "passphrase"])
+    #expect(try [Keys.raw, Keys.salted, .random()].allSatisfy { !$0.resemblesRawKey })
+  }
+
   @Test("The error for a mistyped raw key does not repeat it")
   func errorTextHoldsNoKey() {
     #expect {

@@ -29,6 +29,9 @@ extension SensorTests {
         name: "a raw key of 63 digits", key: "x'" + String(repeating: "a", count: 63) + "'", code: .invalidRawKey,
         remedy: "give 64 hexadecimal digits"),
       Case(
+        name: "a raw key with a blank behind it", key: Keys.rawText + " ", code: .invalidRawKey,
+        remedy: "with nothing around them"),
+      Case(
         name: "a missing folder", key: Keys.rawText, path: "/nonexistent/store.sqlite", code: .notFound,
         remedy: "no such file or folder"),
     ]

@@ -41,6 +41,20 @@ extension SensorTests {
       #expect(bench.observer.errors.snapshot.isEmpty)
     }
 
+    @Test("A store under a passphrase that resembles a raw key goes on, is told of, and no store gets such a key")
+    func resemblance() throws {
+      let near = Keys.rawText + " "
+      #expect(try NotificationStore.create(bench.path, key: EncryptionKey.passphrase(near)))
+      bench.config.dbEncryptionKey = near
+      #expect(bench.push(["n": 1]) == .newData)
+      let told = bench.observer.errors.snapshot
+      #expect(told.count == 1 && told.first?.code == .invalidRawKey)
+      #expect(told.first?.message.contains("passphrase (resembles a raw key)") == true)
+      #expect(Keys.error { _ = try rotate(" " + newText)?.get() } == .invalidRawKey)
+      #expect(bench.push(["n": 2]) == .newData)
+      #expect(try payloads(near).count == 2)
+    }
+
     @Test("Asked for again, a rotation is confirmed") func again() throws {
       _ = bench.push(["n": 1])
       #expect(try #require(try rotate(newText)).get().wasDone == false)

@@ -16,7 +16,9 @@ enum Backup: Command {
   static let options =
     Option.store + [
       Option(name: "output", value: "FILE", file: .ordinary, help: "the copy"),
-      Option(name: "backup-key-file", value: "KEY", file: .secret, help: "the copy's key, where it is another one"),
+      Option(
+        name: "backup-key-file", value: "KEY", file: .secret, stream: .input,
+        help: "the copy's key, where it is another one"),
       Option(name: "verify", help: "check the copy as verify does"), .json,
     ]
 
@@ -24,7 +26,7 @@ enum Backup: Command {
     let path = try arguments.required("db")
     let output = try arguments.required("output")
     let key = try arguments.key()
-    let backupKey = try arguments.value("backup-key-file").map { try KeyFile.read($0) }
+    let backupKey = try arguments.key(inFileOf: "backup-key-file")
     command_line_catch_interrupts()
     let report = try Database.backUp(path, key: key, to: output, backupKey: backupKey) { _ in
       command_line_interrupt() == 0

@@ -16,7 +16,8 @@ enum Export: Command {
     """
   static let options =
     Option.store + [
-      Option(name: "output", value: "FILE", file: .ordinary, stream: .output, help: "the file to make (-: standard output)"),
+      Option(
+        name: "output", value: "FILE", file: .ordinary, stream: .output, help: "the file to make (-: standard output)"),
       Option(name: "format", value: "FORMAT", help: "jsonl (default), or csv, which needs --table"),
       .table("only this table"),
       Option(name: "after", value: "ID", help: "only records with a higher id"),

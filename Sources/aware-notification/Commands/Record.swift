@@ -20,7 +20,8 @@ enum Record: Command {
     commands.
 
     After each commit it prints "committed N": every line up to N that could be read is on the disk. A bad line is
-    reported with its number, the rest goes on, and the exit status is 1; so it is when a sync failed.
+    reported with its number (the first twenty are), the rest goes on, and the exit status is 1; so it is when a sync
+    failed.
     """
   static let options =
     Option.storeWithSpool + [
@@ -29,6 +30,7 @@ enum Record: Command {
       .broadcasts,
     ] + Option.upload
   static let maximumOperands = 1
+  static let readsStandardInput = true
   /// Few enough that little is done again after a kill, many enough that the sync to disk does not count.
   private static let linesInCommit = 500
   /// In bytes: what waits for a commit is in memory.
@@ -44,9 +46,6 @@ enum Record: Command {
     let key = try arguments.key(making: path)
     let previousKey = try arguments.previousKey()
     let input = try openInput(arguments.operands.first)
-    guard input != STDIN_FILENO || arguments.value("key-fd") != "0" else {
-      throw UsageError("the key and the pushes cannot both come from standard input")
-    }
     let session = try SensorSession(
       path: path, key: key, previousKey: previousKey, label: arguments.value("label") ?? "",
       showsBroadcasts: arguments.has("broadcasts"), upload: upload)
@@ -73,7 +72,9 @@ enum Record: Command {
     let session: SensorSession
     let bundle: String
     let name: String
-    private(set) var isFlawless = true
+    private var badLines = 0
+    var isFlawless: Bool { badLines == 0 }
+    private static let longestReport = 20
     private var number = 0
     private var waiting: [PushPayload] = []
     /// The bytes of the lines that wait.
@@ -87,6 +88,7 @@ enum Record: Command {
     }
 
     mutating func readAll(_ lines: LineReader) throws {
+      defer { sumUp() }
       var lines = lines
       while true {
         switch lines.next() {
@@ -126,8 +128,14 @@ enum Record: Command {
     }
 
     private mutating func report(_ reason: String) {
-      isFlawless = false
+      badLines += 1
+      guard badLines <= Self.longestReport else { return }
       Output.error("\(name):\(number): \(reason): the line is left out, the rest goes on")
+    }
+
+    private func sumUp() {
+      guard badLines > Self.longestReport else { return }
+      Output.error("\(name): \(badLines) of \(number) lines were left out, the first of them named: check the file")
     }
 
     private mutating func commit() throws {

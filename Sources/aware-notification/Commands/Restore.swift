@@ -14,14 +14,16 @@ enum Restore: Command {
     copy is complete, and nobody else may have it open; one that does not open under the key is left alone.
 
     With --salvage FILE is a damaged store, which nobody may have open and which is only read: every record past the
-    damage goes into a new store at PATH, under the same key, and what was lost is told. Nothing may be at PATH then, and
-    interrupted it leaves nothing there. A store with another page size or number of rounds than its generation's
+    damage goes into a new store at PATH, under the same key, and what was lost is told: then the exit status is 1.
+    Nothing may be at PATH, and interrupted it leaves nothing there. A store with another page size or number of rounds than its generation's
     defaults is opened with --page-size and --kdf-iterations.
     """
   static let options =
     Option.store + [
       Option(name: "from", value: "FILE", file: .ordinary, help: "the backup, or the damaged store"),
-      Option(name: "backup-key-file", value: "KEY", file: .secret, help: "the backup's key, where it is another one"),
+      Option(
+        name: "backup-key-file", value: "KEY", file: .secret, stream: .input,
+        help: "the backup's key, where it is another one"),
       Option(name: "salvage", help: "read past damage, and tell what was lost"),
     ] + Option.cipherSettings + [.json]
 
@@ -37,11 +39,11 @@ enum Restore: Command {
       let report = try StoreSalvage.salvage(
         source, into: path, key: key, settings: settings ?? .init(), isInterrupted: { command_line_interrupt() != 0 })
       try arguments.has("json") ? Output.json(object(report)) : Output.write(text(report))
-      return 0
+      return report.isWhole ? 0 : 1
     }
     guard settings == nil else { throw UsageError("--page-size and --kdf-iterations go with --salvage") }
     let key = try arguments.key(making: path)
-    let backupKey = try arguments.value("backup-key-file").map { try KeyFile.read($0) }
+    let backupKey = try arguments.key(inFileOf: "backup-key-file")
     command_line_catch_interrupts()
     let report = try NotificationStore.restore(
       path, key: key, from: source, backupKey: backupKey, isInterrupted: { command_line_interrupt() != 0 })

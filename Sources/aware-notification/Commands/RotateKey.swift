@@ -20,7 +20,7 @@ enum RotateKey: Command {
     """
   static let options =
     Option.storeWithSpool + [
-      Option(name: "new-key-file", value: "NEW", file: .secret, help: "the new key's file"),
+      Option(name: "new-key-file", value: "NEW", file: .secret, stream: .input, help: "the new key's file"),
       Option(name: "generate", help: "make a new raw key, and NEW for it"),
       Option(name: "rewrite", help: "copy, compact and change the salt"), .json,
     ]
@@ -28,13 +28,17 @@ enum RotateKey: Command {
   static func run(_ arguments: Arguments) throws -> Int32 {
     let path = try arguments.required("db")
     let newKeyFile = NewKeyFile(path: try arguments.required("new-key-file"), isGenerated: arguments.has("generate"))
+    guard !newKeyFile.isGenerated || newKeyFile.path != "-" else {
+      throw UsageError("--generate makes a file, not standard output: a file of that name is ./-")
+    }
     let old = try arguments.key()
     let previous = try arguments.previousKey()
     command_line_catch_interrupts()
     // A second run at once would stage another key for the store that this one is about to rotate.
-    let lock = try PathLock(newKeyFile.path, timeout: nil)
-    defer { lock.release() }
-    let new = try newKeyFile.key(for: path, old)
+    let lock = try newKeyFile.path == "-" ? nil : PathLock(newKeyFile.path, timeout: nil)
+    defer { lock?.release() }
+    let given = try newKeyFile.isGenerated ? nil : arguments.key(inFileOf: "new-key-file")
+    let new = try given ?? newKeyFile.key(for: path, old)
     let progress = Progress(of: path)
     let report: RotationReport
     do {
@@ -94,9 +98,10 @@ private struct NewKeyFile {
     self.isGenerated = isGenerated
   }
 
-  /// - Throws: `alreadyExists` when a key is to be made and NEW is another one's.
+  /// The key that is made here, or was by an earlier run.
+  ///
+  /// - Throws: `alreadyExists` when NEW is another one's.
   func key(for database: String, _ old: EncryptionKey) throws -> EncryptionKey {
-    guard isGenerated else { return try KeyFile.read(path) }
     if let key = try existing() {
       // An earlier run has come to its end, or to the last step before.
       guard (try? Connection.open(database, key: key, options: .init(access: .readOnly)).close()) != nil else {

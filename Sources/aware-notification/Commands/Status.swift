@@ -32,7 +32,8 @@ enum Status: Command {
     return [
       "path": status.path, "jsonVersion": status.jsonVersion, "currentJsonVersion": status.currentVersion,
       "cipherVersion": status.cipher.libraryVersion, "fileFormat": status.cipher.generation,
-      "readableHeader": status.cipher.hasReadableHeader, "journalMode": status.journalMode, "fileSize": status.fileSize,
+      "keyKind": status.keyKind, "readableHeader": status.cipher.hasReadableHeader, "journalMode": status.journalMode,
+      "fileSize": status.fileSize,
       "logSize": status.logSize, "spooled": status.spool.waiting, "spoolDamaged": status.spool.damaged,
       "spoolFaults": status.spool.faults.map(\.message), "counts": counts, "pending": pending, "uploads": uploads,
     ]
@@ -74,6 +75,7 @@ enum Status: Command {
       cipher: SQLCipher \(status.cipher.libraryVersion), file format \(status.cipher.generation)\
       \(isOlder ? " (written by an older SQLCipher; it is used as it is)" : "")\
       \(status.cipher.hasReadableHeader ? "\nheader: readable" : "")
+      key: \(status.keyKind)
       size: \(status.fileSize) bytes, write-ahead log \(status.logSize) bytes (journal mode \(status.journalMode))
       \(tables.joined(separator: "\n"))\(text(status.spool))
 

@@ -14,6 +14,7 @@ enum Token: Command {
   static let options =
     Option.storeWithSpool + [Option(name: "label", value: "TEXT", help: "the label of the record"), .broadcasts]
   static let maximumOperands = 1
+  static let readsStandardInput = true
   /// In bytes. Apple fixes no length; tokens have 32 to 160 bytes so far.
   private static let longest = 1024
 
@@ -34,12 +35,7 @@ enum Token: Command {
 
   private static func token(_ arguments: Arguments) throws -> String {
     var text = arguments.operands.first ?? "-"
-    if text == "-" {
-      guard arguments.value("key-fd") != "0" else {
-        throw UsageError("the key and the token cannot both come from standard input")
-      }
-      text = readLine() ?? ""
-    }
+    if text == "-" { text = readLine() ?? "" }
     text = text.trimmingCharacters(in: .whitespaces).lowercased()
     guard !text.isEmpty, text.utf8.count <= 2 * longest, text.utf8.count % 2 == 0,
       text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
