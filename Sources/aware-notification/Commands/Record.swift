@@ -8,7 +8,7 @@ enum Record: Command {
   static let name = "record"
   static let summary = "store pushes from JSON lines"
   static let usage =
-    "--db PATH [--key-file FILE | --key-fd N] [--previous-key-file FILE] [--host HOST] [OPTION...] [FILE]"
+    "--db PATH [--key-file FILE | --key-fd N] [--host HOST] [OPTION...] [FILE]"
   static let details = """
     Reads FILE, or standard input: a line (up to 1 MiB) is an APNs payload, or an object with payload and, as far as
     they are known, id (the request's identifier), receivedAt (Unix milliseconds) and bundle (the receiving app).

@@ -15,8 +15,8 @@ enum Restore: Command {
 
     With --salvage FILE is a damaged store, which nobody may have open and which is only read: every record past the
     damage goes into a new store at PATH, under the same key, and what was lost is told: then the exit status is 1.
-    Nothing may be at PATH, and interrupted it leaves nothing there. A store with another page size or number of rounds than its generation's
-    defaults is opened with --page-size and --kdf-iterations.
+    Nothing may be at PATH, and interrupted it leaves nothing there. A store with another page size or number of rounds
+    than its generation's defaults is opened with --page-size and --kdf-iterations.
     """
   static let options =
     Option.store + [

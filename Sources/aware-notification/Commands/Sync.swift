@@ -8,7 +8,7 @@ enum Sync: Command {
   static let name = "sync"
   static let summary = "send what was recorded to the study's server"
   static let usage =
-    "--db PATH [--key-file FILE | --key-fd N] [--previous-key-file FILE] --host HOST [--server-type TYPE] [OPTION...]"
+    "--db PATH [--key-file FILE | --key-fd N] --host HOST [--server-type TYPE] [OPTION...]"
   static let details = """
     Sends, in batches and in the order of their ids, the records that were not sent yet, over TLS only. A batch counts as
     sent on an answer that this kind of server gives for success, and on nothing else; without an answer it is sent again
