@@ -132,7 +132,11 @@ import Testing
     let command = [Program.tool, "record", "--db", study.database, "--key-file", study.keyFile, input]
     let result = try Program.run("/usr/bin/python3", ["-c", script] + command)
     #expect(result.status == 1)
-    #expect(result.errors.contains("is not all stored") && result.errors.contains("ulimit -f"), "\(result.errors)")
+    #expect(result.errors.contains("wait in the spool") && result.errors.contains("ulimit -f"), "\(result.errors)")
+    #expect(result.lines.last == "committed 3000")
+    // Each is durable, and imported by the next command that writes.
+    #expect(try study.run("record", "/dev/null").status == 0)
+    #expect(try study.run("export").lines.count == 3000)
     #expect(try study.run("verify").status == 0)
   }
 

@@ -49,9 +49,13 @@ enum Record: Command {
     let session = try SensorSession(
       path: path, key: key, previousKey: previousKey, label: arguments.value("label") ?? "",
       showsBroadcasts: arguments.has("broadcasts"), upload: upload)
+    let spool = NotificationSpool(besideStore: try FileSystem.absolute(path))
+    var alreadySpooled = 0
     // A wrong key or a store that is not one shows before the first line is read.
-    return try session.whileOpen {
+    let status = try session.whileOpen {
       command_line_catch_interrupts()
+      // What the opening could not import.
+      alreadySpooled = spool.count()
       var run = Run(
         session: session, bundle: arguments.value("bundle") ?? "", name: arguments.operands.first ?? "standard input")
       try run.readAll(LineReader(input) { command_line_interrupt() != 0 })
@@ -59,6 +63,12 @@ enum Record: Command {
       let signal = command_line_interrupt()
       return signal != 0 ? 128 + signal : run.isFlawless && areSyncsComplete ? 0 : 1
     }
+    let spooled = spool.count() - alreadySpooled
+    guard spooled > 0 else { return status }
+    Output.error(
+      "\(spooled) pushes wait in the spool, for the store cannot be written: see that its disk has room and that no limit on "
+        + "a file's size (ulimit -f) is in the way; the next record or sync imports them")
+    return max(status, 1)
   }
 
   private static func openInput(_ path: String?) throws -> Int32 {
