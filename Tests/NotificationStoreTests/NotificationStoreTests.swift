@@ -106,10 +106,13 @@ import Testing
     if difference == "response" { #expect(try store.record(other).isMerged) }
   }
 
-  @Test func aBackgroundPushIsNeverMerged() throws {
+  @Test func aBackgroundPushThatIsReceivedAgainIsARow() throws {
     let store = try open()
-    let both = { PushRecords(payload: ["aps": ["content-available": 1, "alert": "both"]], identifier: "a") }
-    try store.record([both(), both()])
+    let both = { (time: Int64) in
+      PushRecords(
+        payload: ["aps": ["content-available": 1, "alert": "both"]], identifier: "a", receivedAt: time)
+    }
+    try store.record([both(now), both(now + 1)])
     #expect(try store.notifications.count() == 1)
     #expect(try store.silentPushes.count() == 2)
   }
