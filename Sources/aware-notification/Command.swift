@@ -72,8 +72,10 @@ extension Option {
     Option(name: "page-size", value: "N", help: "the page size that the file was written with"),
     Option(name: "kdf-iterations", value: "N", help: "the rounds of derivation that it was written with"),
   ]
+  static let wait = Option(
+    name: "wait", value: "SECONDS", help: "how long to wait for another program's lock on the store (60)")
   /// What every command on a store takes. Without a key option the key is asked for on the terminal.
-  static let store = [database, keyFile, keyDescriptor, passphrase]
+  static let store = [database, keyFile, keyDescriptor, passphrase, wait]
   /// What every command takes that opens the store's spool.
   static let storeWithSpool = store + [previousKeyFile]
 }

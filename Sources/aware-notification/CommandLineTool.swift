@@ -92,6 +92,7 @@ enum CommandLineTool {
         try Output.write(help(of: command))
         return 0
       }
+      if let seconds = try arguments.integer("wait") { LockWait.policy.timeout = Double(seconds) }
       return try command.run(arguments)
     }
   }

@@ -219,7 +219,7 @@ import Testing
     let holder = try Program.start(
       Program.helper, ["hold", study.database, study.keyFile, "DELETE FROM ios_silent_push"])
     #expect(holder.waitForLine("holding"))
-    let result = try study.run("record", input: Study.pushes(3))
+    let result = try study.run("record", "--wait", "0", input: Study.pushes(3))
     #expect(result.status == 1 && result.output.isEmpty)
     #expect(result.errors.contains("in use by another connection"))
     holder.closeInput()

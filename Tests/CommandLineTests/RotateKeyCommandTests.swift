@@ -124,7 +124,7 @@ import Testing
     let holder = try Program.start(
       Program.helper, ["hold", study.database, study.keyFile, "DELETE FROM ios_silent_push"])
     #expect(holder.waitForLine("holding"))
-    let result = try rotate(["--generate"])
+    let result = try rotate(["--generate", "--wait", "1"])
     #expect(result.status == 1)
     #expect(result.errors.contains("is in use by another program"))
     holder.closeInput()

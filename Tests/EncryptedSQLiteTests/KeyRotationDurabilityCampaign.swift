@@ -16,7 +16,8 @@ struct KeyRotationDurabilityCampaign {
   func failedSync() throws {
     try Campaign.run(keeping: folder) {
       let store = try RotatedStore(from: Keys.rawText, to: KeyRotationTests.otherKeys[0])
-      let arguments = store.arguments(in: folder, isRewriting: false)
+      // The reader keeps the WAL from being emptied, however long that is waited for.
+      let arguments = store.arguments(in: folder, isRewriting: false) + ["--wait=0.1"]
       /// With another process that reads from the WAL, which keeps its frames then, and is killed in the end.
       func run(_ interruption: FileRecorder.Interruption?) throws -> (result: Program.Result, recording: FileRecording)
       {

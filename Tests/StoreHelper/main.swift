@@ -35,6 +35,7 @@ import com_awareframework_ios_sensor_notification
 //   store-helper sync DB KEYFILE HOST CA STUDYKEY [batch=N] [lease=SECONDS] [kill-after=ANSWERS] [remove]
 //                                                 sends what waits, printing a line a batch
 //
+// With --wait=SECONDS as its last argument it waits that long for locks.
 // With AS_NOBODY=1 in the environment it gives up root first; with SAYS_WAITING=1 it says "waiting" when it waits for a lock.
 
 func say(_ text: String) {
@@ -58,6 +59,9 @@ if ProcessInfo.processInfo.environment["AS_NOBODY"] == "1", geteuid() == 0 {
   guard setgid(65534) == 0, setuid(65534) == 0 else { fatalError("cannot give up root") }
 }
 
+if let wait = arguments.last?.split(separator: "=").last.flatMap({ Double($0) }), arguments.last!.hasPrefix("--wait=") {
+  LockWait.policy.timeout = wait
+}
 if ProcessInfo.processInfo.environment["SAYS_WAITING"] == "1" {
   LockWait.policy.withLock {
     ($0.timeout, $0.noticeDelay) = (60, 0)
