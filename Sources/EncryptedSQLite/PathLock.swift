@@ -2,7 +2,7 @@ import Foundation
 
 /// A lock on a path that one holder at a time has, in whatever process or thread, whichever file is at that path.
 ///
-/// SQLite's own locks are on the file, and a process that waits for one gets it on a file that was replaced meanwhile. This
+/// SQLite's own locks are on the file, and a process that waits for one gets it on a file that was replaced since. This
 /// one is on an empty file, `<path>.lock`, which its holder removes: what a killed process leaves is free and is reused.
 package final class PathLock {
   private let descriptor: Int32
@@ -43,7 +43,7 @@ package final class PathLock {
 
   /// Releases the lock.
   package func release() {
-    // Only the holder removes the name, and whoever holds the lock has found it at this name.
+    // Only the holder removes the name, and a holder has found its lock at this name.
     unlink(lockPath)
     close(descriptor)
   }
