@@ -36,6 +36,8 @@ raw_store *raw_open(const char *path, const char *key, int key_size, bool synchr
   if (!store) abort();
   check(store, sqlite3_open_v2(path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
   sqlite3_busy_timeout(store->database, 5000);
+  // As the library does: the schema's triggers are for other programs.
+  sqlite3_db_config(store->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);
   check(store, sqlite3_key_v2(store->database, "main", key, key_size));
   check(store, sqlite3_exec(store->database,
       "SELECT count(*) FROM sqlite_master;"
@@ -73,8 +75,9 @@ void raw_prepare(raw_store *store) {
       " timezoneOffset, source, contentDigest)"
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   store->find = prepare(store,
-      "SELECT id FROM ios_notification WHERE notificationId = ?1 AND contentDigest = ?2 AND notificationId <> ''"
-      " AND contentDigest IS NOT NULL AND timestamp BETWEEN ?3 AND ?4 AND source IN ('foreground', 'extension')"
+      "SELECT id FROM ios_notification WHERE timestamp / 86400000 IN (?3 / 86400000, ?5 / 86400000, ?4 / 86400000)"
+      " AND contentDigest = ?2 AND notificationId = ?1 AND notificationId <> '' AND contentDigest IS NOT NULL"
+      " AND timestamp BETWEEN ?3 AND ?4 AND source IN ('foreground', 'extension')"
       " ORDER BY id LIMIT 1");
   store->page = prepare(store,
       "SELECT id, timestamp, deviceId, label, timezone, os, jsonVersion, notificationId, title, body,"
@@ -191,6 +194,7 @@ int raw_record(raw_store *store, const raw_row *rows, int count) {
     check(store, sqlite3_bind_blob(store->find, 2, digest, digest_size, SQLITE_STATIC));
     check(store, sqlite3_bind_int64(store->find, 3, row->timestamp - one_day));
     check(store, sqlite3_bind_int64(store->find, 4, row->timestamp + one_day));
+    check(store, sqlite3_bind_int64(store->find, 5, row->timestamp));
     int status = sqlite3_step(store->find);
     check(store, status);
     sqlite3_reset(store->find);
