@@ -14,12 +14,9 @@ package final class PathLock {
   ///
   /// - Parameter timeout: in seconds; nil means the process's own.
   /// - Throws: `busy`, `cancelled`, `notAFile` where something else is at the lock's path, and the errors of ``FileSystem``.
-  package convenience init(_ path: String, timeout: Double?) throws {
-    try self.init(path, waiting: LockWait(path, timeout: timeout))
-  }
-
-  private init(_ path: String, waiting wait: LockWait) throws {
+  package init(_ path: String, timeout: Double?) throws {
     lockPath = path + Self.suffix
+    let wait = LockWait(path, timeout: timeout)
     while true {
       let descriptor = try Self.open(lockPath, for: path)
       do {
